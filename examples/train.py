@@ -2,9 +2,9 @@
 
     berth run --or-cpu -- python3 examples/train.py
 
-It makes its own data (two interleaved spirals), so nothing is downloaded, and finishes in seconds. Its
-progress goes to stdout, and as marks to the file that $BERTH_MARKS names, where `berth show` puts it on
-the same time axis as what the device did.
+It makes its own data (two interleaved spirals), so nothing is downloaded. It finishes in seconds. Its progress goes to
+stdout, and as marks to the file that $BERTH_MARKS names. `berth show` puts the marks on the same time axis as what the
+device did.
 """
 
 import argparse

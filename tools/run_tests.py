@@ -129,7 +129,7 @@ LONGEST_UNITS = ("probe_tests", "place_tests", "record_tests")
 
 
 def units_and_corpora(report: Report, folder: Path) -> None:
-    """The unit tests of a build, and under the sanitizers each parser on its corpus and on hundreds of changed
+    """The unit tests of a build. Under the sanitizers also each parser, on its corpus and on hundreds of changed
     copies. As many at a time as there are processors."""
     programs = unit_programs(folder)
     built = [program for program in programs if program.is_file()]

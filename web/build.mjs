@@ -1,7 +1,6 @@
-// Bundles the page: node build.mjs MODULES OUT. MODULES is a node_modules folder (it lies in the
-// build folder, never here); OUT gets index.html, page.js, page.css, icon.svg and, beside each, its
-// ETag and what gzip makes of it, as src/serve/page/page.S embeds them. OUT/lab gets the panel of
-// JupyterLab as a prebuilt extension, which the wheel takes along.
+// Bundles the page: node build.mjs MODULES OUT. MODULES is a node_modules folder; it lies in the build folder, never
+// here. OUT gets index.html, page.js, page.css, icon.svg. Beside each lie its ETag and its gzip form, as
+// src/serve/page/page.S embeds them. OUT/lab gets the panel of JupyterLab as a prebuilt extension, for the wheel.
 
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Lists this machine's GPUs: what each is, how full it is, and who is on it.
+// Lists this machine's GPUs: each one's name, how full it is, and its users.
 
 #include <berth/berth.hpp>
 #include <cstdio>

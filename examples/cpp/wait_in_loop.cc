@@ -1,5 +1,5 @@
-// Waits for a GPU inside an event loop that has other things to do, at most as many milliseconds as
-// the first argument says.
+// Waits for a GPU inside an event loop that has other things to do. The first argument says for how
+// many milliseconds at most.
 //
 // berth gives the loop a descriptor and never blocks it. The place in the queue ends with `place`:
 // after Ctrl-C, too, since a killed process leaves the queue.

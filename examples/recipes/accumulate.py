@@ -2,12 +2,12 @@
 
     berth run --or-cpu -- python3 accumulate.py
 
-For: CUDA out of memory, where a smaller batch would change the training. Each piece's loss is weighted by
-its share of the batch, so that the gradients add up to those of the whole batch also where the last piece
-is smaller. The program computes both and compares them, and shows what the usual mistakes would have done.
+For: CUDA out of memory, where a smaller batch would change the training. Each piece's loss is weighted by its share of
+the batch. So the gradients add up to those of the whole batch, even if the last piece is smaller. The program computes
+both and compares them. It also shows what the usual mistakes would have done.
 
-Not equal with BatchNorm, which sees each piece alone (GroupNorm and LayerNorm do not mind), and dropout
-draws other numbers.
+Not equal with BatchNorm, which sees each piece alone (GroupNorm and LayerNorm do not mind). Not equal with dropout
+either: it draws other numbers.
 """
 
 import copy

@@ -2,10 +2,10 @@
 
     berth run --or-cpu -- python3 activation_checkpointing.py
 
-For: CUDA out of memory where the activations, not the weights, fill the card (long sequences, deep networks).
-Only what enters each block is kept; the rest is computed again in the backward pass. The program compares
-gradients, memory after the forward pass and time with and without. On a GPU the memory is what PyTorch's
-allocator has given out; on the CPU, where it does not count, the resident size of the process.
+For: CUDA out of memory where the activations, not the weights, fill the card (long sequences, deep networks). Only what
+enters each block is kept; the rest is computed again in the backward pass. The program compares gradients, memory after
+the forward pass and time with and without. On a GPU the memory is what PyTorch's allocator has given out. On the CPU,
+where it does not count, it is the resident size of the process.
 """
 
 import ctypes

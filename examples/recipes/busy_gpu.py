@@ -2,11 +2,10 @@
 
     berth run --or-cpu -- python3 busy_gpu.py
 
-For: low utilisation with data that is fast enough (data_loader.py is for data that is not). Many small
-kernels leave the GPU waiting for Python: a larger batch, fewer waits for its answers, copies that overlap,
-and torch.compile give it more to do at once. Prints what it measured on this machine and promises nothing;
-what a remedy needs and is not here is left out with the reason. What each computes is checked against the
-plain loop.
+For: low utilisation with data that is fast enough (data_loader.py is for data that is not). Many small kernels leave
+the GPU waiting for Python. These give it more to do at once: a larger batch, fewer waits for its answers, copies that
+overlap, torch.compile. The program prints what it measured on this machine and promises nothing. A remedy that needs
+what is not here is left out with the reason. Each result is checked against the plain loop.
 """
 
 import os

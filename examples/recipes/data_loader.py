@@ -2,10 +2,10 @@
 
     berth run --or-cpu -- python3 data_loader.py
 
-For: a GPU that is idle in between, with one Python thread at 100 %. The data here is made up: each sample
-waits as storage does and then costs a little CPU, as decoding does. What helps depends on the machine and
-on your data, so the program promises nothing: it prints what it measured here. Every setting delivers the
-same samples in the same order, which is checked.
+For: a GPU that is idle in between, with one Python thread at 100 %. The data here is made up: each sample waits as
+storage does. Then it costs a little CPU, as decoding does. What helps depends on the machine and on your data. So the
+program promises nothing: it prints what it measured here. Every setting delivers the same samples in the same order,
+which is checked.
 """
 
 import os

@@ -3,10 +3,10 @@
     berth run -n 2 -- torchrun --rdzv_backend=c10d --rdzv_endpoint=localhost:0 --nproc_per_node=2 distributed.py
     berth run --cpu -- torchrun --rdzv_backend=c10d --rdzv_endpoint=localhost:0 --nproc_per_node=2 distributed.py
 
-berth run -n 2 gives the job two cards and makes only those visible, as 0 and 1: LOCAL_RANK picks among them,
-whatever their numbers on the machine are. Port 0 lets two such jobs run on one machine. nccl on GPUs, gloo
-on the CPU. The last line compares the result with one process that has the whole batch. Only rank 0 prints
-and marks. --time warns torchrun alone, which then ends its processes: save often, or see resume.py.
+berth run -n 2 gives the job two cards and makes only those visible, as 0 and 1. LOCAL_RANK picks among them, whatever
+their numbers on the machine are. Port 0 lets two such jobs run on one machine. nccl on GPUs, gloo on the CPU. The last
+line compares the result with one process that has the whole batch. Only rank 0 prints and marks. --time warns torchrun
+alone, which then ends its processes: save often, or see resume.py.
 """
 
 import os

@@ -3,12 +3,12 @@
     berth run --or-cpu -- python3 memory_marks.py
     berth show last
 
-For: out of memory after hours. A training that is well needs the same memory in every epoch from the second
-on; one that keeps something needs more each time. Here the second half makes the usual mistake: it keeps
-the loss itself instead of loss.item(), and with it every activation it was computed from.
+For: out of memory after hours. A healthy training needs the same memory in every epoch from the second on. One that
+keeps something needs more each time. Here the second half makes the usual mistake. It keeps the loss itself instead of
+loss.item(), and with it every activation it was computed from.
 
-On a GPU it marks what PyTorch's allocator gave out at most in the epoch (max_memory_allocated) and what it
-holds of the device (reserved). On the CPU PyTorch does not count; there it is the resident size of this
+On a GPU it marks the most that PyTorch's allocator gave out in the epoch (max_memory_allocated). It also marks what the
+allocator holds of the device (reserved). On the CPU PyTorch does not count. There it is the resident size of this
 process, and the mark says so.
 """
 

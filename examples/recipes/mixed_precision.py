@@ -3,10 +3,9 @@
     berth run --or-cpu -- python3 mixed_precision.py
     berth run -- python3 mixed_precision.py --dtype float16      # cards before Ampere
 
-bfloat16 where the device has it (Ampere and newer, the CPU): it has float32's range and wants no scaler.
-float16 on older cards: small gradients would become 0, so a scaler multiplies the loss and divides the
-gradients again, and leaves out a step whose gradients overflowed. The program trains in float32 and in
-mixed precision and compares.
+bfloat16 where the device has it (Ampere and newer, the CPU): it has float32's range and wants no scaler. float16 on
+older cards: small gradients would become 0. So a scaler multiplies the loss and divides the gradients again. It leaves
+out a step whose gradients overflowed. The program trains in float32 and in mixed precision and compares.
 """
 
 import argparse

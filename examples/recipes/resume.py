@@ -4,10 +4,10 @@
     berth run --or-cpu --time 8h -- python3 resume.py      # goes on; exit code 75 until it has finished
 
 For: time limits, maintenance, a card that fails. berth run --time sends SIGTERM a minute before the limit
-(--warn-signal, --warn-ahead change that), berth stop sends SIGTERM, --on-gpu-fault signal sends SIGUSR1. A
-signal is only noted; the checkpoint is written between two steps, whole or not at all, with everything the
-next step depends on: weights, optimiser, schedule, random numbers and the place in the data. --verify trains
-once more without a stop and compares.
+(--warn-signal and --warn-ahead change that). berth stop sends SIGTERM. --on-gpu-fault signal sends SIGUSR1. A signal is
+only noted. The checkpoint is written between two steps, whole or not at all. It has everything the next step depends
+on: weights, optimiser, schedule, random numbers and the place in the data. --verify trains once more without a stop and
+compares.
 """
 
 import signal

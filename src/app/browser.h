@@ -10,19 +10,19 @@
 
 namespace berth {
 
-/// What shows an address here, each "%s" standing for it: the first of $BROWSER that is there, else
-/// xdg-open where there is a desktop. $BROWSER is commands with colons between them, their words
-/// end at spaces: as for xdg-open there is no shell, and quotes are letters. not_found: why there
-/// is none, and what to do.
+/// The command that shows an address here, each "%s" standing for it. It is the first of $BROWSER
+/// that exists, else xdg-open where there is a desktop. $BROWSER is commands with colons between
+/// them, and their words end at spaces. As for xdg-open there is no shell, and quotes are letters.
+/// not_found: why there is none, and what to do.
 [[nodiscard]] Result<std::vector<std::string>> browser_command(const Context& context);
 
-/// Whether an address may be shown unasked: at a terminal where somebody is known to sit. That is
-/// none of root's (sudo's included), none that stays when he goes (tmux, screen), none of a CI's,
-/// and one through SSH only where an editor's $BROWSER reaches back to him.
+/// Whether an address may be shown unasked: at a terminal where somebody is known to sit. These are
+/// not: root's (sudo's included), one that stays when the user goes (tmux, screen), a CI's. One
+/// through SSH is, if an editor's $BROWSER reaches back to the user.
 [[nodiscard]] bool expects_browser(const Context& context);
 
-/// A process that waits for the address and then becomes the browser. It is begun before there are
-/// threads and holds nothing of ours; it ends with us if it is told nothing.
+/// A process that waits for the address and then becomes the browser. It begins before there are
+/// threads, and holds nothing of ours. It ends with us if it is told nothing.
 class BrowserLater {
  public:
   /// Each error says what to do instead. SIGCHLD must not be ignored.

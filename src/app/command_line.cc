@@ -21,8 +21,8 @@ namespace berth {
 
 namespace {
 
-// How a verb's --help looks: options on the left, what they do on the right, 80 columns wide in
-// every language.
+// The layout of a verb's --help: options on the left, their meaning on the right. It is 80 columns
+// wide in every language.
 class HelpFormat final : public CLI::Formatter {
  public:
   HelpFormat(std::string_view examples, std::string words)
@@ -222,7 +222,7 @@ std::string amount_after(const std::string& option, const std::vector<std::strin
   return next != left.end() && is_amount(*next) ? " " + *next : std::string();
 }
 
-/// Of a word that the verb does not take, and what was probably meant.
+/// Says that the verb does not take a word, and what was probably meant.
 std::string not_taken(const CLI::App& app, const std::vector<std::string>& left) {
   const auto option =
       std::ranges::find_if(left, [](const std::string& word) { return word.starts_with('-'); });
@@ -272,7 +272,7 @@ bool is_about_this_machine(const Context& context, const std::vector<std::string
   return !context.sources().simulated && std::ranges::none_of(words, changes_that);
 }
 
-/// Who only shows something goes on without what is wrong in the configuration.
+/// A verb that only shows something goes on without the mistaken part of the configuration.
 void tell_mistakes_in_config(const Context& context, const Verb& verb) {
   if (verb.decides_by_config()) return;
   for (const Error& mistake : context.config().mistakes) complain(mistake.shown());

@@ -144,7 +144,7 @@ void Context::apply(const GlobalOptions& options) {
   config_.add_flag("simulated", options.sim);
   std::string language = config_.text("language").value_or("");
   const bool utf8 = names_utf8(locale_for("LC_CTYPE"));
-  // A locale that cannot show other words than English has English ones, whatever was asked for.
+  // A locale that can show English alone gets English, whatever was asked for.
   if (language.empty()) language = locale_for("LC_MESSAGES");
   const Language wanted = language_from_name(language);
   set_language(utf8 && !options.for_programs ? wanted : Language::english);
@@ -165,7 +165,7 @@ void Context::apply(const GlobalOptions& options) {
   out_.offset_at = err_.offset_at = local_offset_at;
   err_.width = terminal_width(STDERR_FILENO, variable("COLUMNS"));
 
-  // What was typed counts for more than the environment.
+  // A typed option counts for more than the environment.
   const bool is_replay = !options.replay.empty() && options.sim.empty();
   sources_.simulated = is_replay ? std::nullopt : config_.text("simulated");
   const auto work = variable("BERTH_SIM_WORK");
@@ -224,7 +224,7 @@ Result<Ledger> Context::open_ledger() {
     if (!made) return std::unexpected(std::move(made).error());
   }
   auto ledger = Ledger::open(std::move(*place), clock_);
-  // Who claims asks again, and is told what is wrong with it.
+  // A caller that claims asks again, and is told what is wrong with the policy.
   const auto rules = policy();
   if (ledger && rules && *rules) ledger->set_policy(*rules);
   return ledger;
@@ -352,7 +352,7 @@ bool Context::needs_leases(const Wanted& wanted) const {
 }
 
 Result<Snapshot> Context::look_without_claims(const Wanted& wanted) {
-  // Who is about to give a card to a job has it woken up.
+  // A caller that is about to give a card to a job has sleeping cards woken up.
   CollectRequest request{.wanted = Wanted(wanted).add(Extra::sleepers)};
   if (needs_leases(wanted.without(Wanted().add(Extra::leases)))) {
     const auto ledger = open_ledger();

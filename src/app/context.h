@@ -47,8 +47,7 @@ class Context {
   [[nodiscard]] const Config& config() const { return config_; }
   /// The same with the project's file, for what asks for a job.
   [[nodiscard]] Config config_of_job() const;
-  /// What was typed of the options of every verb: for a command of berth's own that this one
-  /// starts.
+  /// The typed options that every verb has, for a command of berth's own that this one starts.
   [[nodiscard]] std::vector<std::string> typed_globals() const;
   /// All of the environment, as NAME=value.
   [[nodiscard]] std::vector<std::string> environment() const;
@@ -74,29 +73,29 @@ class Context {
   [[nodiscard]] int terminal_rows() const;
 
   [[nodiscard]] const Sources& sources() const { return sources_; }
-  /// What --replay names: then no source is asked.
+  /// The file that --replay names: then no source is asked.
   [[nodiscard]] const std::optional<std::string>& replay() const { return replay_; }
-  /// That one, from its first snapshot on; also what the vendor's tool printed. invalid: it cannot
-  /// be read.
+  /// The recording that --replay names, from its first snapshot on. Also what the vendor's tool
+  /// printed. invalid: it cannot be read.
   [[nodiscard]] Result<Recording> recording() const;
   /// Looks at what was asked for: a recording, a simulated server or this machine.
   [[nodiscard]] Result<Collector> collector(CollectorOptions options = {}) const;
   [[nodiscard]] Clock& clock() const { return clock_; }
 
-  /// Where runs are recorded: $XDG_STATE_HOME/berth, else ~/.local/state/berth; nothing where
-  /// neither can be told.
+  /// The directory of the records of runs: $XDG_STATE_HOME/berth, else ~/.local/state/berth.
+  /// Nothing: neither can be told.
   [[nodiscard]] std::optional<std::string> state_directory() const;
 
-  /// Where the user's own files of configuration are: $XDG_CONFIG_HOME/berth, else
-  /// ~/.config/berth; nothing where neither can be told.
+  /// The directory of the user's own configuration: $XDG_CONFIG_HOME/berth, else ~/.config/berth.
+  /// Nothing: neither can be told.
   [[nodiscard]] std::optional<std::string> config_directory() const;
 
   /// The administrator's rules as they are now; null: there are none. An error: they cannot be
   /// read, and nothing is to be claimed.
   [[nodiscard]] Result<std::shared_ptr<const Policy>> policy() const;
   [[nodiscard]] PolicyPlaces policy_places() const;
-  /// $BERTH_ETC, for tests, which are not to read the machine's own. Who uses the ledger that all
-  /// share is held to the machine's own rules: nothing.
+  /// $BERTH_ETC, for tests, which must not read the machine's own. Nothing: the ledger that all
+  /// users share is in use, and the machine's own rules hold.
   [[nodiscard]] std::optional<std::string> other_etc() const;
   /// The machine's configuration, /etc/berth, and what its server keeps, /var/lib/berth. Below
   /// other_etc() where there is one.
@@ -108,8 +107,8 @@ class Context {
   [[nodiscard]] Result<Ledger> open_ledger();
   /// What the ledger says; an absent one says nothing. Problems go into the view.
   [[nodiscard]] LedgerView read_ledger();
-  /// Why the last look knows of no lease although there may be some. Who decides by leases must not
-  /// go on; who only shows them has it among the problems.
+  /// Why the last look knows of no lease although there may be some. A caller that decides by
+  /// leases must not go on. One that only shows them has the error among the problems.
   [[nodiscard]] const std::optional<Error>& ledger_error() const { return ledger_error_; }
 
   /// Has the driver's library started already: a look is going to follow.
@@ -149,8 +148,8 @@ class Context {
   std::optional<Result<std::string>> piped_;  // what came through a pipe: it can be read once only
 };
 
-/// Adds to a look that has been judged what the ledger says, and whether it could be read: who
-/// holds what, who waits, and what is reserved for whom.
+/// Adds what the ledger says to a look that has been judged: holders, waiters, reservations. Also
+/// adds whether the ledger could be read.
 void add_ledger(Snapshot& snapshot, LedgerView view, Instant now, HolderNames& names,
                 const Policy* policy);
 

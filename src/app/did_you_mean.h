@@ -1,6 +1,6 @@
 #pragma once
-// What somebody meant who typed a word that is none: another tool's word for it, or the nearest by
-// its letters.
+// What a user meant by an unknown word. It is another tool's word for the same thing, or the
+// nearest word by its letters.
 
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace berth {
 
-/// Of these the nearest; empty: none is so near that it was meant.
+/// The nearest of these words. Empty: none is so near that it was meant.
 [[nodiscard]] std::string_view nearest_of(std::string_view typed,
                                           const std::vector<std::string>& words);
 

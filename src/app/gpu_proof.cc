@@ -62,8 +62,8 @@ const Device* peer_of(const Device& device, const std::vector<const Device*>& de
   return next->parent ? nullptr : next;
 }
 
-/// What the test's CUDA is shown, for as long as this lives: the device and its peer, whatever the
-/// caller's own list says (which has been respected before).
+/// Shows the test's CUDA the device and its peer alone, for as long as this lives. The caller's own
+/// list no longer counts here: it has been respected before.
 class ShownToCuda {
  public:
   ShownToCuda(const std::string& uuids, const Context& context) : was_(context.variable(name)) {
@@ -84,8 +84,8 @@ class ShownToCuda {
   std::optional<std::string> was_;
 };
 
-/// Somebody is on it: `--force` tests beside him. Anything else (not ours to use, not readable)
-/// stays.
+/// Somebody uses the device: `--force` tests beside them. Other reasons (not ours to use, not
+/// readable) stay.
 bool is_somebody(Rule rule) {
   return rule == Rule::leased || rule == Rule::in_use || rule == Rule::reserved ||
          rule == Rule::utilization || rule == Rule::not_idle;

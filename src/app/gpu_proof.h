@@ -1,6 +1,6 @@
 #pragma once
-// `berth doctor --gpu-test`: which devices are tested, and each of them leased meanwhile, so that
-// no job is put onto it and none is disturbed.
+// `berth doctor --gpu-test`: chooses the devices to test, and leases each of them meanwhile. So no
+// job is put onto a device under test, and none is disturbed.
 
 #include <string>
 #include <vector>

@@ -84,7 +84,7 @@ Result<HistoryOptionWords::Window> HistoryOptionWords::window(
     WallTime now, const std::string& default_since) const {
   const auto until = until_.empty() ? Result<WallTime>(now) : parse_time(until_, now);
   if (!until) return std::unexpected(until.error());
-  // Of what is to come nothing can be said, least that nobody looked.
+  // Nothing can be said of the future, not even that nobody looked.
   const WallTime end{std::min(until->unix_ms, now.unix_ms)};
   const auto since = parse_time(since_.empty() ? default_since : since_, now);
   if (!since) return std::unexpected(since.error());

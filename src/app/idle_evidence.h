@@ -6,7 +6,7 @@
 
 namespace berth {
 
-/// Of the devices that somebody holds, for the last day. Says why there is none.
+/// The evidence on the devices that somebody holds, for the last day. Says why there is none.
 [[nodiscard]] IdleEvidence idle_evidence(const Context& context, const Snapshot& snapshot);
 
 }  // namespace berth

@@ -117,7 +117,7 @@ class LimitKeeper {
     if (limits.error().code() != ErrorCode::not_found) return std::unexpected(limits.error());
     if (before) return set_anew(*before);
     asked_.text.group = groups.front() + std::string(group_name) + asked_.id;
-    // First, so that whatever is killed the group is found again.
+    // This comes first, so that the group is found again whatever is killed.
     if (auto noted = answer(); !noted) return noted;
     if (::mkdir(asked_.text.group.c_str(), 0755) != 0) {
       const int why = errno;
@@ -149,8 +149,8 @@ class LimitKeeper {
     return nvml::groups_of(text ? *text : "", std::string(nvml::cgroups));
   }
 
-  /// Of a follower that starts the job again. A process merely inside of another's limit does not
-  /// know its name.
+  /// The limit of an earlier start, for a follower that starts the job again. A process merely
+  /// inside of another's limit does not know its name.
   [[nodiscard]] std::optional<AskedLimit> its_earlier_one(const std::string& group) const {
     auto one = limit_called(place_, asked_.text.instead_of);
     const bool is_its = one && one->text.is_held && one->text.group == group;

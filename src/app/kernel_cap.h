@@ -1,7 +1,7 @@
 #pragma once
-// A share that the kernel holds, without setuid: a run asks root's `berth serve` (lease/planned.h)
-// to keep it to its share. The service makes a control group below the run's own, so that it leaves
-// none of its other limits, moves the process that asked there, and has the driver set the limits.
+// A share that the kernel holds, without setuid. A run asks root's `berth serve` (lease/planned.h)
+// to keep it to its share. The service makes a control group below the run's own, so the run keeps
+// all its other limits. It moves the process that asked there, and has the driver set the limits.
 // What a run asks for can only bind itself: where a limit is set already, none is added.
 
 #include <functional>
@@ -18,12 +18,12 @@ namespace berth {
 [[nodiscard]] std::function<Result<void>(const std::map<std::string, Bytes>&)> kernel_limit_setter(
     Context& context);
 
-/// In the service, each second: those that something is to be done for, by name. What has ended by
-/// itself is taken away.
+/// In the service, each second: the limits that need an act, by name. Limits that ended by
+/// themselves are taken away.
 [[nodiscard]] std::vector<std::string> limits_to_see_to(const PlannedPlace& place);
 
-/// As root, in a process of its own, as the driver may hang: sets what that file asks for, or takes
-/// it off once nobody is in its group. The exit code.
+/// Runs as root in a process of its own, as the driver may hang. Sets what that file asks for, or
+/// takes it off once nobody is in its group. The exit code.
 int see_to_limit(Context& context, const std::string& id);
 
 }  // namespace berth

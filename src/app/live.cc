@@ -41,7 +41,7 @@ void Live::begin(const Wanted& wanted) {
 std::optional<Snapshot> Live::advance() {
   auto snapshot = collector_.advance(context_->clock());
   if (!snapshot) return std::nullopt;
-  // First what is judged failed: nothing of that is kept for who waits.
+  // Failed devices are found first: none of them is kept for a waiter.
   if (wanted_.has(Extra::verdicts)) snapshot->faults = failed_devices(*snapshot);
   const bool shows_leases = !context_->replay() && wanted_.has(Extra::leases);
   if (shows_leases) {

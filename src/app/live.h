@@ -1,6 +1,6 @@
 #pragma once
-// Live: the machine as somebody watches it: looks that never block, with what the ledger says
-// added, as Context::look() adds it to one.
+// Live: the machine as somebody watches it, by looks that never block. It adds what the ledger
+// says, as Context::look() does.
 
 #include <optional>
 #include <set>
@@ -14,9 +14,8 @@
 
 namespace berth {
 
-/// The looks of a run's sampler, which it takes itself. Nobody waits for a sample, and of a device
-/// that does not answer a job may be stopped (--on-gpu-fault): a driver that is only slow gets its
-/// time.
+/// The looks of a run's sampler, which it takes itself. Nobody waits for a sample, so a slow driver
+/// gets its time. A device that does not answer may have its job stopped (--on-gpu-fault).
 [[nodiscard]] Result<Sight> open_sight(const Context& context, Clock& clock);
 
 class Live {

@@ -151,8 +151,9 @@ std::vector<std::string> words_of(int argc, char** argv) {
 
 }  // namespace berth
 
-// What the processor can do, OpenSSL asks at the start of each program, which takes 50 µs in a
-// virtual machine (AMD EPYC, 2026-11-23), and again before it is used first: that is soon enough.
+// OpenSSL asks what the processor can do at the start of each program. It asks again before its
+// first use, and that is soon enough. One call takes 50 µs in a virtual machine (AMD EPYC,
+// 2026-11-23).
 extern "C" {
 void __real_OPENSSL_cpuid_setup();
 void __wrap_OPENSSL_cpuid_setup() {
@@ -162,8 +163,8 @@ void __wrap_OPENSSL_cpuid_setup() {
 }
 
 int main(int argc, char** argv) {
-  // Asking the kernel for memory in small pieces, and giving it back between two of them, costs a
-  // short-lived program more than the memory is worth.
+  // This asks the kernel for memory in large pieces and keeps them. Small pieces, given back in
+  // between, cost a short-lived program more than the memory is worth.
   ::mallopt(M_TOP_PAD, 256 << 10);
   ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
   ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
@@ -174,7 +175,7 @@ int main(int argc, char** argv) {
     berth::Context context;
     const int code = berth::run_command_line(context, berth::words_of(argc, argv));
     const bool is_written = berth::finish_output();
-    // What ends with the process need not be taken down first: that takes as long as printing.
+    // Nothing is taken down that ends with the process anyway: that takes as long as printing.
     berth::end_process_now(is_written || code != 0 ? code : berth::exit_code::failed);
   } catch (const std::bad_alloc&) {
     berth::complain(berth::memory_ran_out());

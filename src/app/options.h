@@ -1,6 +1,6 @@
 #pragma once
-// What a verb takes on its command line, declared once for parsing, --help, completions and the
-// manual. Behind it stands CLI11, whose headers take longer to compile than most verbs: only
+// What a verb takes on its command line. It is declared once for parsing, --help, completions and
+// the manual. Behind it stands CLI11, whose headers take longer to compile than most verbs. So only
 // options.cc and the few files that parse or describe a command line read them.
 
 #include <initializer_list>
@@ -14,10 +14,10 @@ class App;
 
 namespace berth {
 
-/// `names` is "-i,--id", or a bare word for what stands without one. `what` it is for is English,
-/// goes through tr(), and is what --help says; `form` is the value's name there ("TIME"). A value
-/// that the command line does not give is left as it was. All that is referred to must outlive the
-/// parsing.
+/// `names` is "-i,--id", or a bare word for an argument without one. `what` is its meaning in
+/// English: it goes through tr(), and --help says it. `form` is the value's name there ("TIME"). A
+/// value that the command line does not give stays as it was. All that is referred to must outlive
+/// the parsing.
 class Options {
  public:
   /// `app` outlives this.

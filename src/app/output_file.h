@@ -1,5 +1,5 @@
 #pragma once
-// A file that the user asked for by name: whole or not at all, and nothing of his is replaced
+// A file that the user asked for by name. It is written whole or not at all, and replaces nothing
 // unasked.
 
 #include <string>
@@ -18,8 +18,8 @@ enum class Existing { keep, keep_unless_forced, replace };
 [[nodiscard]] Result<void> write_output(const std::string& path, std::string_view bytes,
                                         Existing existing);
 
-/// What write_output() would fail of whatever the bytes are, before the time is spent that it takes
-/// to have them: a file in the way, a folder that is not there or where none may be made.
+/// Whether write_output() would fail, whatever the bytes are. It is asked before the time is spent
+/// to make them. Examples: a file in the way, a folder that is missing or may not be made.
 [[nodiscard]] Result<void> check_output(const std::string& path, Existing existing);
 
 /// How to draw what is kept in a file: without colour, and as wide as it is.

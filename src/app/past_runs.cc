@@ -121,7 +121,8 @@ std::vector<Sample> samples_of(const PastJob& job, const sim::Scenario& scenario
   return samples;
 }
 
-/// By few looks. What lies between them counts as read: it is made up like the looks themselves.
+/// Sums up few looks. The time between them counts as read: it is made up like the looks
+/// themselves.
 Summary summary_of_looks(const std::vector<Sample>& looks) {
   Summarizer summarizer;
   for (const Sample& look : looks) summarizer.add(look);

@@ -210,7 +210,7 @@ int start_planned(Context& context, const std::string& id) {
   }
   PlannedText text = found->text;
   text.begun = true;
-  // First, so that whatever is killed it is started once at most.
+  // This comes first, so that the job is started once at most, whatever is killed.
   if (const auto noted = place->change(id, text); !noted) {
     return report(noted.error(), exit_code::berth_failed);
   }

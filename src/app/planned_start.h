@@ -22,7 +22,7 @@ namespace berth {
 [[nodiscard]] Result<void> can_plan(const Context& context);
 /// Writes it down, where that can be; its name.
 [[nodiscard]] Result<std::string> plan_reservation(const Context& context, PlannedText text);
-/// Of this machine; none where there is no such service, or no such directory.
+/// What is planned on this machine. Empty also if there is no such service, or no such directory.
 [[nodiscard]] std::vector<Planned> planned_here(Context& context);
 /// False: the caller has none of that name.
 [[nodiscard]] Result<bool> release_planned(const Context& context, const std::string& name);

@@ -66,7 +66,8 @@ void add_kernel_log(const Context& context, WallTime now, PostmortemEvidence& ev
   }
 }
 
-/// Of a run with ranks, what the one printed that failed first: the others only tell of that.
+/// For a run with ranks: gives it the output of the rank that failed first. The others only tell of
+/// that.
 RunRecord with_telling_log(const RunRecord& run, const std::optional<RunRanks>& ranks) {
   if (!ranks || ranks->ranks.empty()) return run;
   return with_log_of_rank(run, ranks->failed_first.value_or(0));
@@ -115,7 +116,7 @@ std::optional<Sentence> who_held_its_memory(const RunRecord& run) {
     evidence.log = &*log;
   }
   if (!died_of_gpu_memory(evidence)) return std::nullopt;
-  // What was taken after the job had ended no longer has what it held itself.
+  // Samples from after the job's end lack what the job itself held.
   Sample last;
   (void)for_each_sample(run, [&](const Sample& sample) {
     if (!sample.processes.empty() || last.processes.empty()) last = sample;

@@ -1,6 +1,6 @@
 #pragma once
-// Progress of what takes more than a second: a bar on stderr, in place, which goes when it is over.
-// Nothing where stderr is no terminal, or where somebody else is in front of it.
+// Progress of acts longer than a second: a bar on stderr, in place, which goes at the end. There is
+// none where stderr is no terminal, or where another program is in front of it.
 
 #include <optional>
 #include <string>
@@ -24,8 +24,8 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// May be called as often as one likes: ten times a second it is drawn. `share` of the whole, 0
-  /// to 1; nothing: nobody knows how long it will take, and it says how long it took until now.
+  /// May be called as often as one likes: it is drawn ten times a second. `share` of the whole, 0
+  /// to 1. Nothing: nobody knows how long it will take, so it says how long it took until now.
   void show(std::optional<double> share, const std::string& what);
   /// Takes the line away.
   void clear();

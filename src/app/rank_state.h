@@ -17,9 +17,9 @@ namespace berth {
 /// no ranks, or that cannot be told.
 [[nodiscard]] std::optional<Finding> explain_ranks(Context& context, const RunRecord& run);
 
-/// Where each process of the run stands. By py-spy, where it is installed; else what /proc tells,
-/// and then Python's own faulthandler, in those that have it, which ends them: its lines are in
-/// their output.
+/// Where each process of the run stands. py-spy tells it, where it is installed. Else /proc tells
+/// it, and then Python's own faulthandler, in processes that have it. That ends them: its lines are
+/// in their output.
 void show_stacks(Context& context, const RunRecord& run);
 
 }  // namespace berth

@@ -1,6 +1,6 @@
 #pragma once
-// The recipes: small complete PyTorch programs (examples/recipes, doc/RECIPES.md) that are part of
-// the binary, so that they are wherever berth is.
+// The recipes: small complete PyTorch programs (examples/recipes, doc/RECIPES.md). They are part of
+// the binary, so they are wherever berth is.
 
 #include <optional>
 #include <span>
@@ -28,13 +28,13 @@ struct Recipe {
 /// By its name, with or without ".py", with "-" for "_" or not. Null: there is none of that name.
 [[nodiscard]] const Recipe* find_recipe(std::string_view name);
 
-/// What stands where a recipe is to be written.
+/// Whether something stands in the place of a recipe that is to be written.
 enum class RecipePlace { free, same, taken };
 [[nodiscard]] RecipePlace recipe_place(const std::string& path, const Recipe& recipe);
 
 enum class Overwrite { no, yes };
-/// Writes it as a new file, which may have come into being since anybody looked: then it fails.
-/// With Overwrite::yes it takes the place of what is there; a symbolic link there is not followed.
+/// Writes it as a new file; it fails if one has come into being meanwhile. With Overwrite::yes it
+/// replaces the file that is there. A symbolic link there is not followed.
 [[nodiscard]] Result<void> write_recipe(const std::string& path, const Recipe& recipe,
                                         Overwrite overwrite);
 

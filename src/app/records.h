@@ -11,13 +11,13 @@
 
 namespace berth {
 
-/// Where records are; the error says what is not set.
+/// The directory of the records. The error says what is not set.
 [[nodiscard]] Result<std::string> records_directory(const Context& context);
 
 /// The run named on the command line; empty: "last". The error says where it was looked for.
 [[nodiscard]] Result<RunRecord> find_run(Context& context, const std::string& name);
 
-/// The same for what is done to a run under way, which may have no record: then by its lease, or by
+/// The same for an act on a run under way, which may have no record. Then its lease finds it, or
 /// the processes that carry its id.
 [[nodiscard]] Result<RunRecord> find_run_under_way(Context& context, const std::string& name);
 
@@ -25,7 +25,7 @@ namespace berth {
 [[nodiscard]] Result<SamplesRead> read_samples(const Context& context, const RunRecord& run,
                                                const std::function<void(const Sample&)>& each);
 
-/// Of a run that goes on: its last minutes, however long it has run. Of another: the whole.
+/// For a run that goes on: its last minutes, however long it has run. For another: the whole.
 [[nodiscard]] Summary summary_lately(const RunRecord& run);
 
 /// Containers of this user's ended runs that live on without a lease.

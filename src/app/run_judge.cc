@@ -24,7 +24,7 @@ struct Verdict {
   std::string why_no_log;
 };
 
-/// Of a run that failed: why. Of any other: what kept its GPUs from being busy.
+/// If the run failed: why. Else: what kept its GPUs from being busy.
 Verdict verdict_on(const Context& context, const RunRecord& run, const std::vector<Sample>& samples,
                    Gather how, WallTime now) {
   if (!has_failed(run)) {

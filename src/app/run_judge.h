@@ -1,6 +1,6 @@
 #pragma once
-// What a run's record tells when all of it is looked at: for `berth report`, and for who asks the
-// server why it went as it did.
+// All that a run's record tells when the whole of it is read. `berth report` shows it, and the
+// server tells it to those who ask why a run went as it did.
 
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ namespace berth {
 [[nodiscard]] ReportSource report_source(const Context& context, const RunRecord& run, Gather how,
                                          WallTime now);
 
-/// Of others' runs it leaves out what the kernel's log says, which the server alone may read.
+/// In other users' runs it leaves out what the kernel's log says, which the server alone may read.
 class RunJudge final : public serve::RunJudge {
  public:
   explicit RunJudge(Context& context) : context_(context) {}

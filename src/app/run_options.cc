@@ -283,7 +283,7 @@ std::optional<Error> RequestOptions::mistake_in_patience() const {
   }
   JobSpec job;
   const std::string& or_cpu = typed("or_cpu");
-  // What cannot be read at all is told of by job().
+  // A value that cannot be read at all is told by job().
   if (!find_job_key("or_cpu")->parse(or_cpu, job) || job.cpu_after.count() == 0) {
     return std::nullopt;
   }
@@ -324,7 +324,7 @@ Wanted wanted_for(const JobSpec& job) {
   if (job.request.devices > 1) {
     wanted.add(Extra::nvlinks).add<&Device::numa_node>();
   }
-  // Not for every job: where the kernel's device tree is read, a verdict on a card that could not
+  // This is not asked for every job. Where the kernel's device tree is read, a card that could not
   // be read counts as a good one.
   if (job.request.together == Together::pcie) wanted.add(Detail::pci_path);
   if (job.bind) wanted.add(Detail::cpu_affinity).add<&Device::numa_node>();

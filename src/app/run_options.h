@@ -41,7 +41,7 @@ class RequestOptions {
   [[nodiscard]] bool dry_run() const { return dry_run_; }
   /// `--memory auto`: job() says nothing of memory then; the amount follows from the command.
   [[nodiscard]] bool wants_memory_auto() const;
-  /// What was given, as words of a command line.
+  /// The given options, as words of a command line.
   [[nodiscard]] std::vector<std::string> words() const;
   /// Whether it was given.
   [[nodiscard]] bool has(std::string_view name) const { return !typed(name).empty(); }
@@ -52,7 +52,7 @@ class RequestOptions {
   [[nodiscard]] const std::string& typed(std::string_view name) const;
   [[nodiscard]] Result<void> settle_patience(JobSpec& job) const;
 
-  /// What was given for each of job_keys(); empty: nothing.
+  /// The given text for each of job_keys(); empty: nothing.
   std::vector<std::string> typed_ = std::vector<std::string>(job_keys().size());
   bool has_command_ = false;
   bool no_wait_ = false;
@@ -75,7 +75,7 @@ class RequestOptions {
 [[nodiscard]] std::vector<DeviceId> devices_last_had(const std::string& state_directory);
 
 /// What `berth pick` and `berth run --dry-run` answer from: the choice that `berth run` would make
-/// here, inside a lease among what that has.
+/// here. Inside a lease it chooses among the lease's devices.
 struct Considered {
   Request request;  // inside a lease: for its share at most
   Snapshot snapshot;
@@ -98,7 +98,7 @@ class RunFlags {
   [[nodiscard]] bool dry_run() const { return request_.dry_run(); }
   /// Whether that part of the job was given.
   [[nodiscard]] bool has(std::string_view name) const { return request_.has(name); }
-  /// What was given of the job, as words of a command line.
+  /// The given options of the job, as words of a command line.
   [[nodiscard]] std::vector<std::string> words() const;
   [[nodiscard]] bool json() const { return json_; }
   [[nodiscard]] Talk talk() const {

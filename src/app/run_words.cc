@@ -38,16 +38,17 @@ bool tell_cause(const Context& context, const RunRecord& record, Gather how, Wal
   return cause.has_value();
 }
 
-/// Whether its output could tell more than its end does: it failed by itself, with a code of its
-/// own or by abort(), which says why there alone. Any other signal is what the end line names.
+/// Whether its output could tell more than its end does. It must have failed by itself, with a code
+/// of its own or by abort(). Only the output says why then. Any other signal is named by the end
+/// line.
 bool output_could_tell(const RunFinished& finished, const RunRecord& record) {
   const int signal = signal_of(record);
   return !finished.end_wanted && record.end->because.empty() && !record.manifest.log &&
          !run_ranks_of(record) && (signal == 0 || signal == SIGABRT);
 }
 
-/// Why the job failed, where what is at hand says so; its own output went past us. Where nothing
-/// does, how to have it kept: for people alone, a script's stderr stays as it was.
+/// Why the job failed, if the facts at hand say so; its own output went past us. If they do not,
+/// how to have the output kept. That is for people alone: a script's stderr stays as it was.
 void say_cause(const Context& context, const RunFinished& finished, const RunRecord& record) {
   if (!has_failed(record) || record.directory.empty()) return;
   const EndWanted wanted = finished.end_wanted ? EndWanted::yes : EndWanted::unknown;
@@ -77,7 +78,7 @@ void say_what_is_set(const RunStarted& started) {
 
 void WaitingReporter::draw(const WaitingNews& news) {
   const bool in_front = is_in_front();
-  // Who is in the way is said once in full; after that one line keeps itself up to date.
+  // The reasons are said once in full. After that one line keeps itself up to date.
   if (!std::exchange(told_, news)) {
     to_stderr(in_front ? render_waiting_reasons(news, context_.err())
                        : render_waiting_notice(news, context_.err()));

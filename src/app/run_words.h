@@ -10,8 +10,8 @@
 
 namespace berth {
 
-/// Tells somebody who waits: one line that updates on a terminal, as long as we are in front there;
-/// a line per change in a pipe.
+/// Tells somebody who waits. On a terminal it is one line that updates, as long as we are in front
+/// there. In a pipe it is a line per change.
 class WaitingReporter {
  public:
   explicit WaitingReporter(const Context& context) : context_(context) {}
@@ -33,8 +33,8 @@ enum class Talk { normal, quiet, verbose };
 [[nodiscard]] RunCallbacks words_of_a_run(const Context& context, WaitingReporter& reporter,
                                           Talk talk);
 
-/// Why a run that has ended failed, in one line, where it is known: also by its log, where that was
-/// kept. Nothing of one that berth ended.
+/// Why a run that has ended failed, in one line, where it is known. A log that was kept counts,
+/// too. Says nothing of a run that berth ended.
 void say_why(Context& context, const RunRecord& record);
 
 /// Why a job whose device went wrong is not started again.

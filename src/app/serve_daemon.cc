@@ -160,7 +160,7 @@ void Daemon::follow_look() {
 }
 
 void Daemon::seen(Snapshot snapshot) {
-  // Of what was read now alone: a value of ten looks ago is no sample of this second.
+  // Takes only what was read now: a value of ten looks ago is no sample of this second.
   metrics_.seen(snapshot, context_.clock().now() - look_began_, has_driver_failed(snapshot));
   metrics_.set_probe(live_.probe_process());
   if (depth_ != Depth::details && newest_with_details_) {
@@ -278,7 +278,7 @@ void Daemon::publish() {
   server_->wake_subscribers();
 }
 
-/// Once a second whatever the driver does: a look that hangs is said, too.
+/// Once a second, whatever the driver does: a look that hangs is told, too.
 void Daemon::pulse() {
   if (drains_) return;
   alerts_.pulse(newest_.get(), live_.unanswered_since());
@@ -337,8 +337,7 @@ Result<void> Daemon::join(const serve::JoinSettings& settings) {
     complain(trf("the token for {} travels in the clear: https://… would keep it secret",
                  printable(member.name)));
   }
-  // What others say is served within a second of its coming, however seldom this machine is looked
-  // at.
+  // News of other servers are served within a second, however seldom this machine is looked at.
   fleet_.on_news([this] {
     if (!drains_ && context_.clock().now() - published_ >= seconds(1)) publish();
   });
@@ -404,8 +403,8 @@ void Daemon::drain() {
   server_->drain([this] { loop_.stop(); });
 }
 
-/// What is queued is written by now or has the rest of the patience. After that the process ends
-/// as it is, for the history's thread is in the midst of it; its journal keeps the store whole.
+/// The queue is written by now, or has the rest of the patience. After that the process ends as it
+/// is: the history's thread is in the middle of a write. The journal keeps the store whole.
 void Daemon::end_history() {
   if (history_.stop(std::max(drained_ - context_.clock().now(), Duration{0}))) return;
   complain(
@@ -414,7 +413,8 @@ void Daemon::end_history() {
   end_process_now(exit_code::ok);
 }
 
-/// With a link where somebody sits, who is then known there: it is for his terminal alone.
+/// Shows a link where a user sits, which makes that user known there. The link is for the user's
+/// terminal alone.
 void Daemon::show_page() {
   const std::string page = page_address(server_->addresses(), plan_.settings.tls.has_value());
   handler_.sign_in().set_page(page);

@@ -1,6 +1,6 @@
 #pragma once
-// ServePage: how people get from the terminal of `berth serve` to its page: where it says that it
-// serves, the link by which its user is known there, and a browser that opens it.
+// ServePage: the way from the terminal of `berth serve` to its page. It says where the page is,
+// gives a link that makes its user known there, and opens a browser.
 
 #include <string>
 #include <vector>
@@ -15,11 +15,12 @@ namespace berth {
 void say_where(const Context& context, const std::vector<serve::Address>& addresses, bool with_tls,
                const std::string& socket);
 
-/// "http://127.0.0.1:9700/": the address nearest to who sits here; empty: there is none.
+/// "http://127.0.0.1:9700/": the nearest address for the user at this machine. Empty: there is
+/// none.
 [[nodiscard]] std::string page_address(const std::vector<serve::Address>& addresses, bool with_tls);
 
-/// A file for its owner alone that leads a browser to a link: what a browser is given as a word is
-/// for every user to read. It goes with this.
+/// A file for its owner alone that leads a browser to a link. Every user can read a browser's
+/// command line, so the link does not stand there. The file goes with this.
 class LinkFile {
  public:
   LinkFile() = default;

@@ -55,7 +55,7 @@ Result<void> read_urls(serve::Settings& settings) {
   return {};
 }
 
-/// Where a server of that name stands by itself; empty: nowhere.
+/// The usual place of a server of that name; empty: there is none.
 std::string usual_place(const Context& context, const std::string& name) {
   if (::geteuid() == 0) return sockets_of_all + name;
   if (const auto runtime = directory_in(context, "XDG_RUNTIME_DIR")) {

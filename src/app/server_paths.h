@@ -1,5 +1,6 @@
 #pragma once
-// Where `berth serve` and `berth token` keep and find things, by who runs them.
+// The places where `berth serve` and `berth token` keep and find things, for each user that runs
+// them.
 
 #include <optional>
 #include <string>
@@ -13,32 +14,32 @@
 
 namespace berth {
 
-/// Of the server itself: $XDG_STATE_HOME/berth; /var/lib/berth for root; ~/.local/state/berth.
+/// The server's own: $XDG_STATE_HOME/berth; /var/lib/berth for root; ~/.local/state/berth.
 [[nodiscard]] std::optional<std::string> server_state_directory(const Context& context);
-/// Where the GPU-hours of users are written down; nothing: this server counts for nobody.
+/// The file with the users' GPU-hours. Nothing: this server counts for nobody.
 [[nodiscard]] std::optional<std::string> hours_file(const Context& context);
 /// The file of tokens in it.
 [[nodiscard]] std::string token_file(const std::string& state_directory);
 /// $XDG_RUNTIME_DIR/berth/serve.sock, else in the state directory; /run/berth-serve/serve.sock for
 /// root.
 [[nodiscard]] std::string server_socket(const Context& context);
-/// Where a server that this user may ask listens: his own, and the machine's.
+/// The sockets of servers that this user may ask: the user's own, and the machine's.
 [[nodiscard]] std::vector<std::string> server_sockets(const Context& context);
 /// The same of a simulated server, whatever this one looks at.
 [[nodiscard]] std::vector<std::string> simulated_server_sockets(const Context& context);
-/// Where records of runs are: one's own; for root those of all whom /etc/passwd names as well,
-/// whose homes lie below $BERTH_HOMES where that is set (for tests).
+/// Where records of runs are: one's own. For root also those of all users whom /etc/passwd names.
+/// With $BERTH_HOMES (for tests) their homes lie below that.
 [[nodiscard]] std::vector<serve::StateDirectory> record_directories(const Context& context,
                                                                     std::string_view passwd);
 
-/// What a command that is told of alerts is run with: this program's own environment, less what
-/// systemd said to it alone.
+/// The environment of a command that is told of alerts. It is this program's own, less what systemd
+/// said to this program alone.
 [[nodiscard]] serve::CommandPlace command_place(const Context& context);
 
 /// A word in it that is no setting: misspelt, or of a newer berth.
 void complain_of_unknown(const serve::Settings& settings, const std::string& read_from);
-/// Reads the configuration: `named` if given, else the user's, else /etc/berth/serve.toml, else
-/// what holds without any. `read_from`: which it was; empty: none.
+/// Reads the configuration: `named` if given, else the user's, else /etc/berth/serve.toml, else the
+/// defaults. `read_from`: which it was; empty: none.
 [[nodiscard]] Result<serve::Settings> read_settings(const Context& context,
                                                     const std::string& named,
                                                     std::string& read_from);

@@ -23,16 +23,16 @@ class SlurmFlags {
 };
 
 enum class UntilItEnds { no, yes };
-/// Hands the job to Slurm: with UntilItEnds::yes stays, shows its output and ends as it does; else
-/// prints the run's id. The exit code.
+/// Hands the job to Slurm. With UntilItEnds::yes it stays, shows the job's output and ends as the
+/// job does. Else it prints the run's id. The exit code.
 [[nodiscard]] int submit_job(Context& context, const RunFlags& flags, const RunOptions& options,
                              const SbatchSettings& settings, UntilItEnds until);
 
 /// What is asked of Slurm, with this environment.
 [[nodiscard]] SlurmClient slurm_client(Context& context);
 
-/// What Slurm says of each of these runs that it has and that no record tells more of; a record
-/// whose job is over is closed.
+/// Slurm's words on each run that it knows, if the record does not tell more. Closes the record of
+/// a run whose job is over.
 [[nodiscard]] std::vector<std::string> said_by_slurm(Context& context,
                                                      const std::vector<RunRecord>& runs);
 

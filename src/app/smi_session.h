@@ -13,8 +13,8 @@ namespace berth {
 /// The machine, or what is simulated or replayed, as nvidia-smi's surfaces want it.
 class ContextSource final : public smi::Source {
  public:
-  /// `repeats`: one probe is kept for all looks. The driver's library is started once, what hangs
-  /// costs one look, and what is "since the look before" can be told.
+  /// `repeats`: one probe is kept for all looks. The driver's library is started once, and a hang
+  /// costs one look. Values "since the look before" can be told.
   ContextSource(Context& context, bool repeats) : context_(context), repeats_(repeats) {}
   Snapshot look(const Wanted& wanted) override;
 
@@ -30,8 +30,8 @@ class ContextSource final : public smi::Source {
 
 [[nodiscard]] smi::Clockface clockface_of(Context& context);
 
-/// Calls `once` (with 0, 1, 2, …) and again every `every`, until it returns false, Ctrl-C or, where
-/// `times` says so, often enough. 0, or 128 plus the signal's number.
+/// Calls `once` (with 0, 1, 2, …), again every `every`. It stops if `once` returns false, at
+/// Ctrl-C, or after `times` calls. 0, or 128 plus the signal's number.
 int again_and_again(Context& context, std::chrono::milliseconds every,
                     std::optional<std::uint64_t> times,
                     const std::function<bool(std::uint64_t)>& once);

@@ -1,6 +1,6 @@
 #pragma once
-// What goes into a support file: each part asked of a process or a file of its own, bounded in time
-// and size, so that a hung driver costs one part and not the file.
+// What goes into a support file. Each part is asked of a process or a file of its own, bounded in
+// time and size. So a hung driver costs one part and not the file.
 
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ struct SupportQuestion {
 /// Whether they hold a snapshot that can be read: a hung driver gives none.
 [[nodiscard]] bool has_snapshot(const std::vector<SupportPart>& parts);
 
-/// The names to redact: the user, the host, and all users in the password file, the ledger, the
+/// The names to redact: the user and the host. Also all users in the password file, the ledger, the
 /// records of runs or a snapshot of this machine.
 [[nodiscard]] Redactor::Names names_to_replace(Context& context,
                                                const std::vector<SupportPart>& parts);

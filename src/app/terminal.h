@@ -1,6 +1,6 @@
 #pragma once
-// Terminal: raw keys in, the other screen out, and everything as it was before whatever happens: a
-// normal end, a signal, a crash. The one place that changes the terminal's settings.
+// Terminal: raw keys in, the other screen out. It restores everything, whatever happens: a normal
+// end, a signal, a crash. Only this changes the terminal's settings.
 
 #include <termios.h>
 
@@ -36,7 +36,7 @@ class Terminal {
   /// Bytes typed; empty: none now. io: the terminal has gone.
   [[nodiscard]] Result<std::string> read() const;
 
-  /// Writes as much as the terminal takes now and keeps the rest: a stopped terminal (Ctrl-S, a
+  /// Writes as much as the terminal takes now and keeps the rest. A stopped terminal (Ctrl-S, a
   /// dead network) stops nothing here.
   void write(std::string_view bytes);
   [[nodiscard]] bool is_behind() const { return !unwritten_.empty(); }
@@ -52,8 +52,8 @@ class Terminal {
 
 // Ctrl-C in verbs that wait or repeat: noted, so that they end in order.
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP (a closed terminal) are noted instead of ending the
-/// program; a second one ends it. A signal that was ignored at the start (nohup) stays ignored.
+/// While it lives, SIGINT, SIGTERM and SIGHUP (a closed terminal) are noted and do not end the
+/// program. A second one ends it. A signal that was ignored at the start (nohup) stays ignored.
 class InterruptNote {
  public:
   InterruptNote();

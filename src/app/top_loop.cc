@@ -347,8 +347,8 @@ void TopLoop::wait() {
   flush();
 }
 
-/// A terminal takes a picture in pieces of some kilobytes, a moment apart; one that is stopped
-/// takes nothing for long, and is asked less and less often.
+/// A terminal takes a picture in pieces of some kilobytes, a moment apart. A stopped terminal takes
+/// nothing for long, and is asked less and less often.
 void TopLoop::flush() {
   if (terminal_.is_behind()) terminal_.flush();
   constexpr Duration longest = milliseconds(50);
@@ -381,8 +381,8 @@ void TopLoop::look_if_due() {
   }
 }
 
-/// What was changed here is so the next time. In a folder that is not ours, as under sudo with
-/// somebody's $HOME, nothing is written.
+/// Changes made here last to the next time. If the folder is not ours, as under sudo with another
+/// user's $HOME, nothing is written.
 void TopLoop::remember() const {
   const top::Settings now = top::with_changes(options_.remembered, begun_with_, state_);
   const auto folder = context_.state_directory();

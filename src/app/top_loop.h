@@ -20,7 +20,8 @@ struct TopOptions {
   std::optional<Recording> recording;
 };
 
-/// Of this user's file; what is not there, not his or not understood is as it is by itself.
+/// The settings in this user's file. A setting that is missing, not understood, or in another
+/// user's file has its default.
 [[nodiscard]] top::Settings remembered_settings(const Context& context);
 
 /// Returns the exit code.

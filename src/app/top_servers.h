@@ -1,5 +1,6 @@
 #pragma once
-// Several servers, a line each, asked again and again: `berth top --join`, `berth status --all -w`.
+// Several servers, a line each, asked every few seconds: `berth top --join`, `berth status --all
+// -w`.
 
 #include <chrono>
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace berth {
 
-/// `join`: as `berth status --all` takes it. Until q or Ctrl-C; one that hangs keeps the others
-/// waiting for three seconds and is then told as it is. Returns the exit code.
+/// `join`: as `berth status --all` takes it. Runs until q or Ctrl-C. A server that hangs delays the
+/// others for three seconds, and is then told as it is. Returns the exit code.
 [[nodiscard]] int watch_servers(Context& context, const std::string& join,
                                 std::chrono::milliseconds every);
 

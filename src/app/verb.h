@@ -1,6 +1,6 @@
 #pragma once
-// A verb of the command line: `berth NAME …`. Each lives in its own verb_NAME.cc and only wires:
-// options in, one call into the library that does it, its answer out.
+// A verb of the command line: `berth NAME …`. Each lives in its own verb_NAME.cc and only wires. It
+// takes the options, makes one call into the library that does the work, and prints the answer.
 
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@ constexpr int no_device = 124;
 constexpr int berth_failed = 125;
 constexpr int cannot_execute = 126;
 }  // namespace exit_code
-/// Of doctor and explain.
+/// The exit code of doctor and explain if they could not look.
 constexpr int could_not_look = 3;
 
 /// An option whose value may be left out: "--wait" alone then means "--wait=forever". The next word
@@ -48,8 +48,8 @@ class Verb {
   [[nodiscard]] virtual std::vector<OptionalValue> optional_values() const { return {}; }
   /// What --help says below the options, in the reader's language.
   [[nodiscard]] virtual std::string notes() const { return {}; }
-  /// Its words are another program's: none of them is looked at but --sim, --replay and --lang in
-  /// front; they arrive in `rest`.
+  /// Its words are another program's. Only --sim, --replay and --lang in front are looked at; the
+  /// rest arrives in `rest`.
   [[nodiscard]] virtual bool takes_words_as_they_are() const { return false; }
   /// Decides by the configuration: it says itself what is wrong with it, and does not go on.
   [[nodiscard]] virtual bool decides_by_config() const { return false; }
@@ -61,7 +61,8 @@ class Verb {
   [[nodiscard]] virtual std::string words_in_usage() const;
 };
 
-/// Of a verb that begins with a look the driver's library is started before its words are parsed.
+/// `look`: the verb begins with a look. The driver's library is then started before the words are
+/// parsed.
 enum class FirstAct { other, look };
 
 struct VerbEntry {

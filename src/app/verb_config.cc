@@ -1,4 +1,4 @@
-// `berth config`: what is in force where nothing is typed, and who said it.
+// `berth config`: the settings in force where nothing is typed, and the source of each.
 
 #include "app/policy_remarks.h"
 #include "app/verb.h"

@@ -1,5 +1,5 @@
-// `berth demo`: a guided look. Everything it shows is this same program, started again as a user
-// would start it, so the demonstration cannot drift from the real thing.
+// `berth demo`: a guided tour. Each step starts this same program as a user would start it. So the
+// demonstration cannot drift from the real thing.
 
 #include <stdlib.h>
 
@@ -57,8 +57,8 @@ std::vector<int> ignored_endings() {
   return ignored;
 }
 
-/// Starts this program again with other words and waits for it. Meanwhile what ends other programs
-/// is noted and passed on, so that a demonstration that is ended ends what it has begun.
+/// Starts this program again with other words and waits for it. Meanwhile ending signals are noted
+/// and passed on. So a demonstration that is ended ends what it has begun.
 class Steps {
  public:
   static Result<Steps> begin() {
@@ -196,7 +196,7 @@ class DemoVerb final : public Verb {
   }
 
  private:
-  /// What is wrong with those that are there, and what to do. Empty where there is none at all.
+  /// What is wrong with the devices, and what to do. Empty: there are none at all.
   static std::string why_none(const Snapshot& snapshot) {
     std::string text;
     for (const Device& device : snapshot.devices) {

@@ -89,7 +89,7 @@ std::optional<VisibleList> visible_list(const Context& context, const Snapshot& 
   if (parsed) {
     list.devices = parsed->devices;
     list.remarks = parsed->remarks;
-    // Who hides all devices on purpose has made no mistake.
+    // A user that hides all devices on purpose has made no mistake.
     if (!hides_devices_on_purpose(*value)) list.corrected = parsed->corrected;
   } else {
     list.unclear = parsed.error().said();
@@ -252,7 +252,7 @@ class DoctorVerb final : public Verb {
     print(json_  ? doctor_json(host, findings)
           : fix_ ? render_fixes(findings, context.out())
                  : render_doctor(host, findings, context.out()));
-    // Who asked for the test has not got it: that is not "nothing wrong".
+    // The test that was asked for did not run: that is not "nothing wrong".
     if (gpu_test_ && host.gpu_proofs.empty()) {
       complain(tr("no GPU was tested: there is none here"));
       return could_not_look;

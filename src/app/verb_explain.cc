@@ -102,7 +102,7 @@ class ExplainVerb final : public Verb {
     if (!snapshot) return report(snapshot.error(), could_not_look);
     const auto targets = bottleneck::busy_targets(*snapshot);
     if (!targets.empty()) return explain_targets(context, targets, wish_);
-    // Nothing is there to be slow: who asks then asks for the run that he just had.
+    // Nothing runs that could be slow. So the question means the run that the user just had.
     if (find_run(context, "")) return explain_run(context);
     print(json_ ? "{\"berth_pace\": 1, \"answers\": []}\n"
                 : std::string(tr("No GPU here is busy or held.")) + "\n");
@@ -171,8 +171,8 @@ class ExplainVerb final : public Verb {
     return exit_code::ok;
   }
 
-  /// A bare number is a process or a device, and so is what only devices are called: ids of runs
-  /// are longer and have dashes in them.
+  /// A bare number is a process or a device. Some other words only name devices. Ids of runs are
+  /// longer and have dashes in them.
   [[nodiscard]] bool is_pid_or_device() const {
     return parse_unsigned(name_).has_value() || name_.starts_with("GPU-") ||
            name_.starts_with("MIG-") || name_.find(':') != std::string::npos;

@@ -15,7 +15,7 @@ namespace berth {
 
 namespace {
 
-/// Those that a job can be given, as placement sees them.
+/// Devices that a job can be given, as placement sees them.
 std::vector<DeviceHere> devices_here(const Snapshot& snapshot) {
   std::vector<DeviceHere> here;
   for (const Device& device : snapshot.devices) {

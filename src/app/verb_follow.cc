@@ -35,7 +35,7 @@ void add_run_name(Options& options, std::string& name) {
                "a run's id, the beginning or end of one, or last: the run that began last");
 }
 
-/// What waits has written nothing yet, and what it says once it is started is the job's.
+/// A waiting run has written nothing yet. Its output once it is started is the job's.
 void say_of_its_wait(Context& context, const RunRecord& run) {
   if (run.state != RunState::waiting) return;
   complain(trf("run {} has not started: it waits, {}", run.manifest.id,
@@ -207,7 +207,7 @@ class StopVerb final : public Verb {
     return code;
   }
 
-  /// Those that have no record are known by their leases.
+  /// Runs that have no record are known by their leases.
   int stop_unrecorded(Context& context, const std::set<std::string>& recorded,
                       std::chrono::milliseconds grace) const {
     int code = exit_code::ok;

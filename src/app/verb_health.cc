@@ -60,8 +60,8 @@ class HealthVerb final : public Verb {
     });
   }
 
-  /// One look tells how many errors there were since the driver loaded, and so nothing of now: of
-  /// links that had some, two looks a second apart tell it.
+  /// One look has the errors since the driver loaded, and so tells nothing of now. If a link had
+  /// some, two looks a second apart tell whether it has new ones.
   static void add_link_errors_of_now(Context& context, Snapshot& snapshot) {
     if (context.sources().simulated || context.replay()) return;
     auto live = Live::start(context);

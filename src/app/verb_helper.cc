@@ -1,6 +1,6 @@
 // `berth helper`: looks, chooses, queues and claims for a program that has libberth in it. That
-// program asks over a socket, and is handed the locked descriptor of its lease: the driver and the
-// waiting stay here, what keeps the lease is there.
+// program asks over a socket, and gets the locked descriptor of its lease. The driver and the
+// waiting stay here; the program keeps the lease.
 //
 // Protocol 1: a line of JSON each way. First `berth_helper` (its newest protocol), `oldest` and
 // `version`; a question's `protocol` (absent: 1) lies between. A question has `ask`:
@@ -12,8 +12,8 @@
 // `variables`: the host's, null where unset. Any answer may be `error`; `note` is for people.
 //
 // It is no child of the program (lib/helper_client.cc), and has a session of its own, as a keeper
-// has: what runs in it is not the program's. It ends with that one, when its socket is closed, or
-// after a minute in which nothing was asked.
+// has. So its processes are not the program's. It ends when the program closes the socket, as at
+// its end. It also ends after a minute without a question.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -60,7 +60,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Those that this berth speaks.
+/// The protocols that this berth speaks.
 constexpr int oldest_protocol = 1;
 constexpr int newest_protocol = 1;
 constexpr std::size_t longest_question = 1 << 20;
@@ -101,8 +101,8 @@ class AskingProgram {
     return readable[0] || readable[1];
   }
 
-  /// Whether the kernel interrupts what we wait in as soon as that becomes so: who leaves the queue
-  /// is not to wait for the next beat.
+  /// Whether the kernel interrupts our waiting as soon as that becomes so. A program that leaves
+  /// the queue need not wait for the next beat.
   void interrupts_us(bool wanted) {
     const int socket = socket_.descriptor();
     const int flags = ::fcntl(socket, F_GETFL);
@@ -471,7 +471,7 @@ class HelperVerb final : public Verb {
     }
     auto program = AskingProgram::open(static_cast<int>(*fd));
     if (!program) return report(program.error());
-    (void)close_standard_streams();  // what is said there until now goes to who asks
+    (void)close_standard_streams();  // what was said there went to the asking program
     outlive(SIGPIPE);
     outlive(SIGIO);
     return Helper(context, *std::move(program)).run();

@@ -74,7 +74,7 @@ class HistoryVerb final : public Verb {
   }
 
   Result<void> add_series(HistoryView& view, HistoryReader& reader) const {
-    // Of one user his leases: the devices' charts are everybody's.
+    // For one user only leases are shown: the devices' charts are everybody's.
     if (!user_.empty() && metric_.empty()) return {};
     std::vector<std::string_view> keys;
     if (!metric_.empty()) {

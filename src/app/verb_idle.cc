@@ -1,4 +1,4 @@
-// `berth idle`: what is held and not used, by whom, since when, and how sure that is.
+// `berth idle`: held and unused devices, their holders, since when, and how sure that is.
 
 #include "app/idle_evidence.h"
 #include "app/verb.h"

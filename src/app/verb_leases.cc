@@ -1,4 +1,4 @@
-// `berth leases`: who holds what, and who waits.
+// `berth leases`: leases with their holders, and the waiters.
 
 #include <optional>
 

@@ -1,5 +1,5 @@
-// `berth manifest`: what this machine and this user's software are, here and now; and what differs
-// between two such manifests or runs.
+// `berth manifest`: what this machine and this user's software are, here and now. Also how two such
+// manifests or runs differ.
 
 #include <sys/stat.h>
 #include <unistd.h>

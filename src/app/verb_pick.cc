@@ -28,8 +28,8 @@ std::string exports_of(const std::vector<Variable>& variables) {
   return lines;
 }
 
-/// What keeps a job from every device, as `berth run --cpu` would start it. A container whose image
-/// asks for all cards gets them from a runtime that is nvidia's by default, unless told "void".
+/// What keeps a job from every device, as `berth run --cpu` would start it. A container's image may
+/// ask for all cards. If nvidia's runtime is the default, it gives them, unless told "void".
 std::string without_devices(const std::string& format, const std::vector<Variable>& settings) {
   if (format == "env") return exports_of(settings);
   return format == "docker" || format == "cdi" ? "-e NVIDIA_VISIBLE_DEVICES=void\n" : "-1\n";
@@ -51,7 +51,7 @@ bool are_given_by_toolkit(const std::vector<DeviceId>& ids, const Snapshot& snap
   });
 }
 
-/// Of other makers' devices: their files, which need no quotes.
+/// For other makers' devices: their files, which need no quotes.
 Result<std::string> container_words(const std::string& format, const std::vector<DeviceId>& ids,
                                     const Snapshot& snapshot) {
   if (format == "cdi") {
@@ -115,8 +115,8 @@ Result<std::string> in_format(const std::string& format, const Placement& placem
       devices, by_index ? VisibleFormat::indices : VisibleFormat::uuids, snapshot);
   if (!list) return std::unexpected(std::move(list).error());
   // Both forms are one or more words for `docker run`. The inner quotes keep docker's CSV reader
-  // from taking a comma for its own, the outer ones keep them from the shell; without a comma
-  // neither is needed, and the words are right in $(…) too, where no shell takes quotes off.
+  // from taking a comma for its own. The outer ones keep the inner ones from the shell. Without a
+  // comma neither is needed. Then the words are right in $(…) too, where no shell takes quotes off.
   if (format == "docker" && devices.size() == 1) return "--gpus device=" + *list + "\n";
   if (format == "docker") return "--gpus '\"device=" + *list + "\"'\n";
   if (format == "cdi") return cdi_words(devices, snapshot, root);

@@ -1,4 +1,5 @@
-// `berth queue`: who waits for what and why, what is gathered for whom, and who starts when.
+// `berth queue`: who waits for what and why, who starts when, and what is gathered for which
+// waiter.
 
 #include "app/idle_evidence.h"
 #include "app/past_runs.h"

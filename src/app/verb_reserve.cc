@@ -1,6 +1,6 @@
-// `berth reserve`: devices held for a while without a job, by a run that only sleeps; `berth exec`:
-// a command on devices that one holds; `berth extend`: more time. Ended by the clock, a reboot or
-// `berth stop`, or `berth release`, which also takes back what is to begin later (--at).
+// `berth reserve`: devices held for a while without a job, by a run that only sleeps. `berth exec`:
+// a command on devices that one holds. `berth extend`: more time. The clock, a reboot, `berth stop`
+// or `berth release` ends it. `berth release` also takes back what is to begin later (--at).
 
 #include <unistd.h>
 
@@ -346,7 +346,8 @@ class ExtendVerb final : public Verb {
     return {};
   }
 
-  /// What was let in ahead of somebody for its early end may not have a late one after all.
+  /// A reservation may have been let in ahead of others because it ends early. Then it may not be
+  /// extended at their cost.
   static Result<void> delays_nobody(const LedgerView& view, const Claim& claim,
                                     std::chrono::milliseconds more, WallTime now) {
     Snapshot as_it_is{.taken = now, .claims = view.claims};

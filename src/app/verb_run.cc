@@ -135,7 +135,7 @@ class RunVerb final : public Verb {
 
   static std::string asked_for(const RunOptions& options) { return as_typed(options.job); }
 
-  /// What waits for a detached job is detached already: the terminal is not kept for it.
+  /// A waiting process for a detached job is detached already: the terminal is not kept for it.
   int start(Context& context, RunOptions& options) {
     take_start_lock();
     if (!waits_detached(options)) return start_here(context, options, nullptr);

@@ -50,8 +50,8 @@ class Answers {
   std::string path_;
 };
 
-/// What the first round of a loop ends with at once, as without the loop: later ones may be better
-/// than one before (a driver that is loaded anew), a mistake in the question is always one.
+/// The exit codes that end a loop in its first round, as they do without a loop. In a later round
+/// the loop goes on: the driver may come back (it is loaded anew).
 bool shows_nothing(int code) {
   constexpr std::array codes = {2, 6, 9, 12, 18};
   return std::ranges::find(codes, code) != codes.end();

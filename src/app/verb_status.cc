@@ -47,7 +47,7 @@ Result<HostReport> own_report(Context& context) {
   request_context.now = snapshot->taken;
   request_context.snapshot = std::make_shared<const Snapshot>(*std::move(snapshot));
   serve::Principal principal;
-  principal.admin = true;  // a user who looks himself sees what he may see
+  principal.admin = true;  // a user who looks here sees what the user may
   auto overview = parse_overview(serve::overview_json(principal, request_context));
   if (!overview) return std::unexpected(std::move(overview).error());
   HostReport report;
@@ -58,7 +58,7 @@ Result<HostReport> own_report(Context& context) {
   return report;
 }
 
-/// Those that a server which runs here has joined; nothing: none runs, or it has joined nobody.
+/// The servers that a server running here has joined. Nothing: none runs, or it has joined nobody.
 std::optional<std::vector<HostReport>> hosts_of_server(Context& context,
                                                        const serve::Settings& settings) {
   std::vector<std::string> sockets = server_sockets(context);
@@ -111,7 +111,7 @@ Result<std::vector<HostReport>> all_servers(Context& context, const StatusAll& w
   return *std::move(all);
 }
 
-/// A terminal whose keys are read, as `berth top` reads them; else a text that is written anew.
+/// A terminal whose keys are read, as `berth top` reads them. Else a text that is written anew.
 class RefreshedScreen {
  public:
   explicit RefreshedScreen(bool reads_keys) {

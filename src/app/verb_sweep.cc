@@ -1,6 +1,6 @@
 // `berth sweep`: one run for each point of a grid of parameters, so many at a time. Its runs are
-// ordinary detached runs with names of their own: whatever is killed, the same command finds them
-// again and goes on.
+// ordinary detached runs with names of their own. So whatever is killed, the same command finds
+// them again and goes on.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ namespace {
 constexpr Duration looked_every = std::chrono::milliseconds(500);
 /// A run that waits answers at once; a look at a busy driver may take a while.
 constexpr Duration patience_to_start = std::chrono::minutes(5);
-/// Who was killed is gone within this, but where the kernel keeps it.
+/// A killed process is gone within this time, unless the kernel keeps it.
 constexpr Duration patience_with_the_killed = std::chrono::seconds(1);
 
 class SweepVerb final : public Verb {
@@ -147,9 +147,9 @@ class SweepVerb final : public Verb {
     name_.sweep = sweep_id(parameters_, words, read_link("/proc/self/cwd").value_or(""));
   }
 
-  /// Two at once would each start the points that the other has not started yet. One byte of one
-  /// file is this sweep's while this process lives: nothing is left behind that could hold up the
-  /// next. Where locks cannot be had it goes on. busy: the same sweep runs.
+  /// Two sweeps at once would each start the points that the other has not started yet. One byte of
+  /// one file is this sweep's while this process lives. Nothing is left behind that could hold up
+  /// the next. Without locks it goes on. busy: the same sweep runs.
   [[nodiscard]] Result<Fd> only_one() const {
     Fd file = open_locks();
     const auto taken = take_ofd_lock(file.get(), byte_of_sweep());
@@ -169,7 +169,7 @@ class SweepVerb final : public Verb {
     const auto id = std::strtoull(name_.sweep.c_str(), nullptr, 16);
     return {.start = static_cast<off_t>(id >> 2U), .length = 1};
   }
-  /// Who starts a point holds this one until that has a record.
+  /// A sweep that starts a point holds this one until the point has a record.
   [[nodiscard]] ByteRange byte_of_start() const {
     constexpr off_t behind_all_sweeps = off_t{1} << 62U;
     return {.start = behind_all_sweeps + byte_of_sweep().start, .length = 1};
@@ -180,7 +180,7 @@ class SweepVerb final : public Verb {
     return found && *found;
   }
 
-  /// A launcher that a killed sweep started for a point may not have ended yet: only its end shows
+  /// A launcher that a killed sweep started for a point may not have ended yet. Only its end shows
   /// whether that point was started. 0, or the signal that came.
   int await_no_start(Context& context) const {
     Clock& clock = context.clock();
@@ -220,7 +220,7 @@ class SweepVerb final : public Verb {
     return {};
   }
 
-  /// What was cut short has no result.
+  /// A run that was cut short has no result.
   [[nodiscard]] bool is_to_start_again(const RunRecord& run) const {
     if (!is_over(run) || has_ended_well(run)) return false;
     const bool has_own_end = run.state == RunState::ended && run.end && run.end->known &&
@@ -357,7 +357,8 @@ class SweepVerb final : public Verb {
     return answer;
   }
 
-  /// What was said of an earlier point is not said of each: a sentence begins at a line's begin.
+  /// A message about an earlier point is not repeated for each: a sentence begins at a line's
+  /// begin.
   void pass_on(const Context& context, std::string& line, std::string_view piece) {
     line += piece;
     for (std::size_t end = line.find('\n'); end != line.npos; end = line.find('\n')) {

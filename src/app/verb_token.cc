@@ -1,4 +1,4 @@
-// `berth token`: words that say who somebody is where no Unix socket can.
+// `berth token`: words that prove who a user is where no Unix socket can.
 
 #include <fcntl.h>
 #include <unistd.h>

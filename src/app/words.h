@@ -1,6 +1,6 @@
 #pragma once
-// The words of a command line before an option is parsed: where the verb stands, where a job's
-// command begins, and which optional values are left out.
+// The words of a command line before an option is parsed. Finds the verb, the beginning of a job's
+// command, and the optional values that are left out.
 
 #include <optional>
 #include <string>
@@ -24,8 +24,8 @@ namespace berth {
 /// empty. A word behind it that was meant for the verb is the usual one.
 [[nodiscard]] std::optional<std::string> mistake_in_server(const std::string& sim);
 
-/// Gives every option that stands without its optional value the value that this means, up to where
-/// the verb's own options end: a job's words are its own. `app` knows the options.
+/// An option may stand without its optional value. This adds the value that it then means, up to
+/// the end of the verb's own options. A job's words are its own. `app` knows the options.
 [[nodiscard]] std::vector<std::string> with_optional_values(const std::vector<std::string>& words,
                                                             const CLI::App& app, const Verb& verb);
 

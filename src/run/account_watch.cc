@@ -45,8 +45,8 @@ std::optional<InnerName> inner_name_of(pid_t pid, const std::string& proc) {
     const std::string_view last = line.substr(line.find_last_of("\t ") + 1);
     const auto inner = parse_unsigned(last);
     if (!inner) return std::nullopt;
-    // With one number it is in the namespace of this /proc, which is ours: that of process 1 nobody
-    // but root may read.
+    // A single number means the namespace of this /proc, which is ours. Only root may read the
+    // namespace of process 1.
     const bool is_here = line.find_first_of("\t ") == line.find_last_of("\t ");
     return InnerName{.pid_namespace = pid_namespace_of(is_here ? proc + "/self" : folder),
                      .pid = *inner};
@@ -62,7 +62,7 @@ AccountWatch::Owner AccountWatch::owner_of(const Slot& slot) {
   const auto pid = static_cast<pid_t>(slot.pid);
   const auto stat = read_process_stat(pid, proc_);
   if (!stat) {
-    // Where /proc hides others, a process that changed its user is there all the same.
+    // If /proc hides others, a process that changed its user is still there.
     const auto there = open_pidfd(pid);
     return !there && there.error().code() == ErrorCode::not_found ? Owner::gone : Owner::unknown;
   }

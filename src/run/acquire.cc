@@ -22,7 +22,7 @@ using Answer = std::variant<Acquired, NotAcquired>;
 
 /// One and the same process that holds the lock this long is told of.
 constexpr Duration patience_for_the_lock = seconds(10);
-/// Who may wait goes to the end of the queue meanwhile.
+/// A run that may wait stays at the lock this long, and then goes to the end of the queue.
 constexpr Duration patience_on_arrival = seconds(1);
 /// A machine that could not be looked at for this long is reported instead of waited for.
 constexpr Duration patience_for_looks = seconds(60);
@@ -33,7 +33,7 @@ struct Considered {
   std::size_t position = 0;  // in snapshot.waiters
 };
 
-/// What may pass while somebody waits: one process sits on the lock; the ledger's disk is full.
+/// May pass while a run waits: one process sits on the lock, or the ledger's disk is full.
 bool may_pass(const Error& error) {
   return error.code() == ErrorCode::timeout || error.code() == ErrorCode::io;
 }
@@ -98,8 +98,8 @@ class Acquisition {
     return queue_up();
   }
 
-  /// The tickets of a long queue are only read where they make a difference, and no more of them:
-  /// mostly the first few leave nothing.
+  /// Tickets are read only if they can change the answer, and only as many as needed. In a long
+  /// queue the first few mostly leave nothing.
   Result<void> consider_the_queue(LedgerView& view) {
     if (!now_.placement.satisfied() || !view.has_tickets) return {};
     const auto ids = ledger_.tickets_before({});
@@ -182,8 +182,8 @@ class Acquisition {
     return got;
   }
 
-  /// Reads the state of the first few alone, and forgets those who left. A waiter that leaves
-  /// something to others does not count, unless it wants the same as we: that leaves us nothing.
+  /// Reads the state of the first few only, and forgets those that left. A waiter that leaves
+  /// something to others counts only if it wants what we want: then it leaves us nothing.
   bool is_among_the_first() {
     std::size_t counted = 0;
     const Instant now = clock_.now();
@@ -205,14 +205,14 @@ class Acquisition {
     return counted < lookers_at_most;
   }
 
-  /// For long, nobody ahead has left although what we want is nobody's by the ledger: they may be
-  /// awake and never take their turn.
+  /// For long, nobody ahead has left, although the ledger shows free devices for us. Those ahead
+  /// may be awake and never take their turn.
   bool is_left_to_us() {
     if (asked_ - still_since_ < patience_asleep(ahead_.size())) return false;
     still_since_ = asked_;
     const auto view = ledger_.read_with_tickets({});
     if (!view) return false;
-    // Where leases come and go, those ahead are served.
+    // If leases come and go, those ahead are served.
     if (std::exchange(leases_then_, view->claims) != view->claims) return false;
     const Snapshot unused = with_ledger(as_if_unused(now_.snapshot), *view, asked_, {});
     return place(unused, options_.request, limits_).satisfied();
@@ -277,8 +277,8 @@ class Acquisition {
     return std::optional<Answer>();
   }
 
-  /// Whether the ledger leaves us anything at all: of four who watch a busy queue, a look of each
-  /// at the machine whenever anything happens would be most of what the queue costs.
+  /// Whether the ledger leaves us anything at all. Four waiters watch a busy queue. If each looked
+  /// at the machine on every event, that would be most of the queue's cost.
   bool is_worth_a_look(const LedgerView& view) {
     if (clock_.now() - last_good_look_ >= longest_pause || options_.request.idle_for) return true;
     const Snapshot unused =

@@ -18,11 +18,11 @@
 
 namespace berth {
 
-/// Looks at the machine (claims and waiters are filled in by acquire()), and says which devices no
-/// job should be given (Snapshot::faults). Its provider bounds it in time.
+/// Looks at the machine and names the devices that no job should get (Snapshot::faults). acquire()
+/// fills in claims and waiters. The provider bounds the time of a look.
 using TakeSnapshot = std::function<Result<Snapshot>()>;
 
-/// What somebody who waits is told, whenever it changes.
+/// What a waiter is told, whenever it changes.
 struct WaitingNews {
   int position = 1;     // in the queue, 1 = next
   int devices = 1;      // wanted
@@ -32,7 +32,7 @@ struct WaitingNews {
   std::optional<std::chrono::milliseconds> gives_up_in;  // where --wait has an end
 };
 
-/// Who stands in the way, for comparing: a lease tells its job's pid later than the rest.
+/// The holder in the way, for comparing: a lease tells its job's pid later than the rest.
 [[nodiscard]] inline std::string who(const Holder& holder) {
   return holder.user + " " + holder.command;
 }
@@ -56,7 +56,7 @@ struct AcquireOptions {
   std::function<void(const WaitingNews&)> on_news;
   /// Also where nothing but the time has changed, at each beat: for a line that is rewritten.
   bool tells_time = false;
-  /// A sentence for who waits: what stands in the way besides those before them.
+  /// Gets a sentence for the waiting user: what stands in the way besides the waiters ahead.
   std::function<void(const Sentence&)> say;
   /// Asked often while waiting: true ends it (Ctrl-C). Null: never.
   std::function<bool()> interrupted;
@@ -76,12 +76,12 @@ struct NotAcquired {
   Placement placement;
   Snapshot snapshot;
   std::chrono::milliseconds waited{0};
-  /// What failed last while it waited, and might have passed: the ledger's disk is full.
+  /// The last failure while it waited that might have passed: the ledger's disk is full.
   std::optional<Sentence> hindered_by = {};
 };
 
-/// The outer Result is for what went wrong (no ledger; who does not wait found the host lock held
-/// by one process all the time); the inner answer is yes or no.
+/// The outer Result is for failures: there is no ledger, or one process held the host lock all the
+/// time. (Only a caller that does not wait gives up at the lock.) The inner answer is yes or no.
 [[nodiscard]] Result<std::variant<Acquired, NotAcquired>> acquire(Ledger& ledger,
                                                                   const TakeSnapshot& look,
                                                                   Clock& clock,

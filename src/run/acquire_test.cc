@@ -276,7 +276,7 @@ TEST_F(AcquireTest, LeavesItsTurnToWhoCameLaterAndStandsBeforeItNow) {
     if (!later && ahead && ahead->size() == 1) {
       const std::string own = folder_ / ("l/ticket-" + ahead->front());
       later.emplace(waiter({.devices = 2}));
-      // What changes a ticket's file moves it to the end of the queue.
+      // A change of a ticket's file moves it to the end of the queue.
       while (ledger_.tickets_before({})->front() != later->id()) {
         ASSERT_EQ(::chmod(own.c_str(), 0600), 0);
         ASSERT_EQ(::chmod(own.c_str(), 0644), 0);

@@ -1,7 +1,7 @@
 #pragma once
 // AdoptedRun: the record of a program that had begun before it was given devices, as libberth's
-// leases are. Who keeps it is not its parent: how it ended cannot be told, unless it gave its lease
-// back. All else is as of any run: manifest, samples, marks, events.
+// leases are. Its keeper is not its parent. So how it ended cannot be told, unless it gave its
+// lease back. All else is as for any run: manifest, samples, marks, events.
 
 #include <functional>
 #include <memory>

@@ -31,7 +31,7 @@ struct StartedJob {
 /// For a process that only watches: it keeps no terminal, no pipe and no mount busy.
 void detach_from_caller(const RunOptions& options);
 
-/// What went wrong before the command's turn came is not to be taken for a missing command.
+/// Marks a failure before the command's turn, so that it is not taken for a missing command.
 [[nodiscard]] Error own_failure(const Error& error);
 
 }  // namespace berth

@@ -25,9 +25,9 @@ struct Binding {
 [[nodiscard]] Result<Binding> plan_binding(const std::vector<DeviceId>& devices,
                                            const Snapshot& snapshot);
 
-/// Narrows this process and its children: to those CPUs that it may use already; the memory is
-/// taken from there first, and from elsewhere where there is none left. What cannot be had is left
-/// as it is: a job is never kept from starting by this.
+/// Restricts this process and its children to the CPUs of the binding that it may already use.
+/// Memory comes from the binding's node first, and from elsewhere if that is full. What cannot be
+/// bound stays as it is: this never keeps a job from starting.
 void bind_to(const Binding& binding);
 
 }  // namespace berth

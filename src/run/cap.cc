@@ -101,8 +101,8 @@ Sentence prove_mps(const std::string& pipes, const Manifest& manifest, Clock& cl
   return held ? Sentence() : held.error().said();
 }
 
-/// Whether another place may come before the folders that were looked at: then the version that the
-/// job meets is not known.
+/// Whether Python may search another place before the folders that were looked at. Then the version
+/// that the job gets is not known.
 bool may_have_other_packages(const PythonFacts& python, const RunOptions& options) {
   const auto& environment = options.environment;
   if (value_of(environment, "PYTHONPATH")) return true;
@@ -140,8 +140,9 @@ std::vector<std::pair<std::string, std::string>> packages_of(const RunOptions& o
   return packages;
 }
 
-/// What keeps the frameworks of the job's Python to their share (guard/framework_caps.h). Nothing
-/// where its packages cannot be told for sure, or not within a moment.
+/// The variables that keep the frameworks of the job's Python to their share
+/// (guard/framework_caps.h). None where its packages cannot be told for sure, or not within a
+/// moment.
 std::vector<Variable> framework_settings(const RunCap& cap, const Manifest& manifest,
                                          const RunOptions& options, Clock& clock) {
   std::vector<FrameworkShare> shares;

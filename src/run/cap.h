@@ -1,6 +1,6 @@
 #pragma once
-// A run's cap before it starts: what this machine has of each tier, and what is set in the job's
-// environment for it and beside it.
+// A run's cap before the run starts. It holds what this machine has of each tier, and the variables
+// that the job gets for it.
 
 #include <map>
 #include <optional>
@@ -26,7 +26,7 @@ struct CapMeans {
   /// What is started elsewhere, unless the kernel holds it; empty: nothing.
   Sentence not_gone_along = {};
 };
-/// What of the job is held by the watchdog alone, or not at all; empty: nothing.
+/// The parts of the job that the watchdog alone holds, or nothing; empty: there are none.
 [[nodiscard]] Sentence not_gone_along(const RunCap& cap, const CapMeans& means);
 /// For a job that is going to be started.
 [[nodiscard]] CapMeans cap_means(const RunOptions& options, const RunServices& services);
@@ -37,10 +37,10 @@ struct CapMeans {
 /// one that was asked for cannot be had here.
 [[nodiscard]] Result<std::optional<RunCap>> cap_of(const JobSpec& job, const CapFacts& facts);
 
-/// Makes the tier hold the devices of the manifest, or the next weaker one that can, and says so in
-/// `cap`: what is to be set in the job's environment, for its frameworks, too. `directory`: of the
-/// record; empty: there is none, and no shim either. unsupported: it was asked for by name, and
-/// cannot.
+/// Makes the tier hold the devices of the manifest, or else the next weaker tier that can. `cap`
+/// then says which. Returns the variables for the job's environment, including those for its
+/// frameworks. `directory`: of the record; empty: there is none, so there is no shim. unsupported:
+/// the tier was asked for by name, and cannot hold them.
 [[nodiscard]] Result<std::vector<Variable>> hold(RunCap& cap, CapMeans means,
                                                  const Manifest& manifest,
                                                  const std::string& directory,

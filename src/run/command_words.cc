@@ -74,8 +74,8 @@ std::size_t behind(const Wrapper& wrapper, const Words& words, std::size_t at) {
   return at;
 }
 
-/// One word of options in short form: whether it says -c, what of the text stands in it already,
-/// and whether the next word is its value.
+/// One word of short options. Says whether -c is in it, and what code follows in the same word.
+/// Also says whether the next word is its value.
 struct ShortOptions {
   bool has_code = false;
   bool runs_module = false;

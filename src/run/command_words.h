@@ -1,6 +1,6 @@
 #pragma once
-// What a command's words start, as far as they tell: the program behind `sudo`, `env A=B` and their
-// like, the text that `bash -c` runs, and the programs whose work is done elsewhere. Pure.
+// What a command's words start, as far as they tell. Finds the program behind `sudo` or `env A=B`,
+// and the text that `bash -c` runs. Knows the programs that do their work elsewhere. Pure.
 
 #include <cstddef>
 #include <optional>
@@ -22,7 +22,7 @@ enum class Interpreter { none, shell, python };
 /// The program text that the interpreter at `at` is given by -c.
 [[nodiscard]] std::optional<std::string_view> code_for(const Words& words, std::size_t at);
 
-/// The words of each simple command of a shell's text, quotes and comments left out; as far as that
+/// The words of each simple command in a shell's text, without quotes and comments. Reads only what
 /// can be read without being a shell.
 [[nodiscard]] std::vector<Words> commands_in(std::string_view text);
 
@@ -38,7 +38,7 @@ struct StartsElsewhere {
   bool takes_gpus = false;  // by --gpus, --device and their like
   bool descends = false;    // what it starts is its child all the same
 };
-/// Of a program's name. Null: it starts nothing elsewhere, as far as is known.
+/// Looked up by a program's name. Null: it starts nothing elsewhere, as far as is known.
 [[nodiscard]] const StartsElsewhere* starts_elsewhere(std::string_view program);
 
 }  // namespace berth

@@ -1,8 +1,8 @@
 #pragma once
-// What holds a job of root's to its own device files where the kernel has too little of Landlock:
-// device rules of a scope that systemd makes. `systemd-run --scope` becomes the command, so that
-// pid, parent, terminal and environment are the job's own. The scope is the system's, not a user
-// manager's: no logout ends it. Root can leave it, by another control group.
+// Holds root's jobs to their own device files where the kernel has too little of Landlock. A scope
+// that systemd makes has device rules for this. `systemd-run --scope` becomes the command, so pid,
+// parent, terminal and environment are the job's own. The scope is the system's, not a user
+// manager's: no logout ends it. Root can leave it through another control group.
 
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ namespace berth {
 /// The program that makes scopes, where a systemd runs; empty: none. `root` stands before paths.
 [[nodiscard]] std::string systemd_run_in(const std::string& root);
 
-/// Of what the plan leaves open, the device files, each by itself: systemd knows no folders.
+/// The device files that the plan leaves open, each by itself: systemd knows no folders.
 [[nodiscard]] std::vector<std::string> device_files_in(const IsolationPlan& plan);
 
 /// The command in a scope in which only these device files, and terminals, can be opened. Pure.

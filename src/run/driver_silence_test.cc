@@ -37,7 +37,8 @@ class WatchedRun {
     now_ += seconds(1);
     return silence_.news(snapshot, means, now_);
   }
-  /// Of so many looks, the number of the one that took the device for failed; nothing: none did.
+  /// Makes so many looks. The number of the look that took the device for failed; nothing: none
+  /// did.
   std::optional<int> failed_at(const Snapshot& snapshot, int looks, Means means = Means::there) {
     for (int i = 1; i <= looks; ++i) {
       if (!look(snapshot, means).faults.empty()) return i;

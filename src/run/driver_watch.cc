@@ -47,7 +47,7 @@ void DriverWatch::add_returns(const Snapshot& look, std::vector<Note>& news) {
 
 namespace {
 
-/// Of a driver that comes and goes for days nobody wants to hear more often.
+/// If a driver comes and goes for days, nobody wants to hear of it more often.
 constexpr int most_told = 10;
 
 enum class LibraryAnswer { given, errors, silence, in_doubt };
@@ -61,7 +61,8 @@ LibraryAnswer answer_in(const Problem& problem) {
   const bool is_ours = std::ranges::any_of(of_our_own, [&](std::string_view words) {
     return problem.message.english().find(words) != std::string::npos;
   });
-  // All other codes are of a library or a module that is not there, not the right one, or not ours.
+  // All other codes say nothing of the devices. The library or module is missing or wrong, or the
+  // problem is ours.
   const bool is_error = problem.code == "driver_failed" || problem.code == "device_lost";
   return is_error && !is_ours ? LibraryAnswer::errors : LibraryAnswer::in_doubt;
 }

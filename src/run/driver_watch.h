@@ -1,6 +1,6 @@
 #pragma once
-// Whether the driver is still the one that the run began with: another version answers, or a device
-// that was lost answers again (it was reset). Either is told once.
+// Whether the driver is still the one that the run began with. Tells once if another version
+// answers, and once if a lost device answers again (it was reset).
 
 #include <optional>
 #include <set>
@@ -33,14 +33,15 @@ class DriverWatch {
   std::set<DeviceId> returned_;
 };
 
-// Whether the driver can still be asked for the run's devices. That it cannot is told at the first
-// look; that the devices are to be taken for failed, which may end the job, only when it is sure.
+// Whether the driver can still be asked for the run's devices. If it cannot, the first look tells.
+// Counting the devices as failed may end the job, so that is told only when it is sure.
 //
-// It is sure where the driver's library answers look after look, with errors alone. It is also sure
-// where the library stays silent for longer than anything takes, when asked anew, too. Doubtful,
-// however long it lasts, is what says nothing of the devices: our probe process died, the library
-// or the module is being exchanged, files or memory are short, a container's access was taken away.
-// A job that has its devices open goes on through all of that.
+// It is sure if the driver's library answers look after look, with errors alone. It is also sure if
+// the library stays silent for longer than anything takes, also when asked anew. Some failures say
+// nothing of the devices and stay in doubt, however long they last. Examples: our probe process
+// died, the library or the module is being exchanged, files or memory are short. Or a container
+// lost its access. A job that has its devices open goes on through all of that.
+// its access. A job that has its devices open goes on through all of that.
 
 struct SilenceNews {
   std::vector<Note> events;       // "driver_silent", "driver_answers"

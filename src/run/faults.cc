@@ -17,8 +17,8 @@ namespace {
 constexpr std::array kinds = {FaultKind::lost, FaultKind::failed, FaultKind::error,
                               FaultKind::job_error};
 
-/// The device in a look. One that was lost before this process could ask who it is has lost its
-/// UUID, too: then its number tells.
+/// The device in a look. A device that was lost before this process asked for its UUID is found by
+/// its number.
 const Device* as_seen(const Device& given, const Snapshot& look) {
   if (const Device* seen = find_device(given.id, look)) return seen;
   if (!given.index || given.parent) return nullptr;
@@ -28,9 +28,8 @@ const Device* as_seen(const Device& given, const Snapshot& look) {
   return nameless == look.devices.end() ? nullptr : &*nameless;
 }
 
-/// Whether a device, or the card that it is an instance of, is not in the look at all although the
-/// driver answered. An instance that is gone from a card that is there was taken away by its
-/// administrator.
+/// Whether the driver answered, and the look lacks the device, or the card of an instance. An
+/// instance that is gone from a card that is there was taken away by its administrator.
 bool is_missing(const Device& given, const Snapshot& look) {
   const bool answered = std::ranges::any_of(look.sources, [&](const SourceReport& report) {
     return report.source == facts_of(given.kind).source && report.succeeded;

@@ -1,7 +1,7 @@
 #pragma once
-// What is done when a device of a run goes wrong while the job is on it: told by the sampler to the
-// keeper, each device's fault once, and by the keeper to the record, the launcher and, where that
-// is wanted, the job.
+// What happens when a device of a run goes wrong while the job is on it. The sampler tells the
+// keeper each device's fault once. The keeper tells the record and the launcher, and the job if it
+// wants that.
 
 #include <sys/types.h>
 
@@ -51,8 +51,8 @@ class FaultWatch {
   /// The run's own devices. `known`: whether they were taken as they are, whatever is wrong.
   FaultWatch(std::vector<Device> given, Known known) : given_(std::move(given)), known_(known) {}
 
-  /// Of all that a look found, what the run's devices did not have before. What the driver had
-  /// reported before the first look is not about this job.
+  /// The faults of a look that the run's devices did not have before. What the driver had reported
+  /// before the first look is not about this job.
   [[nodiscard]] std::vector<FaultNews> news(const std::vector<DeviceFault>& found,
                                             const Snapshot& look);
 

@@ -15,7 +15,7 @@ std::optional<int> number_at(const std::vector<std::string_view>& words, std::si
   return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
 }
 
-/// What stands behind so many words.
+/// The rest of the line after so many words.
 std::string_view behind(std::string_view line, std::size_t words) {
   for (; words > 0; --words) {
     const std::size_t blank = line.find(' ');

@@ -7,8 +7,8 @@
 //   ending BECAUSE           the keeper ends the job, or has warned it: one of end_cause
 //   end CODE SIGNAL DUMPED   the job has ended; before it is reaped
 //
-// "failed" and "end" are said in the same words to the launcher (run/keeper.h), and "failed" by the
-// job to its keeper.
+// The launcher gets "failed" and "end" in the same words (run/keeper.h). The job tells its keeper
+// "failed" in them, too.
 //
 // The pipe's end means that there is no keeper, and no job that has yet to become its command.
 
@@ -39,10 +39,10 @@ struct Handover {
 
 /// The command could not be run: in English, in one line that fits a pipe.
 [[nodiscard]] std::string failed_line(const Error& error);
-/// Of a line without its end; nothing: it is another one.
+/// Reads a line without its end. Nothing: it is another one.
 [[nodiscard]] std::optional<Error> failure_in(std::string_view line);
 
-/// The job has ended; `more` is for who is told more: why it was ended.
+/// The job has ended. `more` says why it was ended, for readers that are told so.
 [[nodiscard]] std::string end_line(const Exit& exit, std::string_view more = {});
 /// The engine's client has, and its container lives.
 [[nodiscard]] std::string runs_on_line(const Exit& exit, std::string_view container);

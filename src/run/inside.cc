@@ -43,8 +43,8 @@ const Claim* find_claim(const std::string& lease, const std::vector<Claim>& clai
 }  // namespace
 
 std::string inside_directory(const Ledger& ledger, const std::string& lease) {
-  // Beside the ledger where that is ours alone; of one that is somebody else's, each user's lie
-  // where their own ledgers do, so that nobody stands in another's way.
+  // If the ledger is ours alone, the directory stands beside it. If the ledger is somebody else's,
+  // it stands where each user's own ledger does. So nobody stands in another's way.
   struct stat facts{};
   const bool ours = ledger.place().kind != LedgerPlace::Kind::shared &&
                     ::fstat(ledger.directory(), &facts) == 0 && facts.st_uid == ::geteuid() &&
@@ -61,7 +61,7 @@ Sentence names_of(const std::vector<DeviceId>& devices) {
   return names.empty() ? sentence("none of them") : Sentence::as_is(std::move(names));
 }
 
-/// What somebody set in the job's own environment, and not the lease, leaves too few.
+/// The error if the job's own environment, and not the lease, leaves too few devices.
 std::unexpected<Error> hidden(const Claim& claim, const std::vector<DeviceId>& shown) {
   std::vector<DeviceId> leased;
   for (const ClaimedDevice& device : claim.devices) leased.push_back(device.device);

@@ -1,6 +1,7 @@
 #pragma once
 // A `berth run` inside another's lease. It gets a share of that lease and never waits for anybody
-// outside: the lease has a little ledger of its own, in which only those inside it claim and queue.
+// outside. The lease has a little ledger of its own: only runs inside the lease claim and queue
+// there.
 
 #include <optional>
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace berth {
 
-/// Where those inside a lease of this ledger keep theirs.
+/// The directory of the ledgers of runs inside a lease of this ledger.
 [[nodiscard]] std::string inside_directory(const Ledger& ledger, const std::string& lease);
 
 struct Inside {
@@ -19,10 +20,10 @@ struct Inside {
   Ledger ledger;
 };
 
-/// If BERTH_LEASE names a living lease of this user: narrows the options to its devices, makes the
-/// look leave out what the outer run itself has on them, and opens the lease's own ledger. Of
-/// several, one within the other, the innermost that lives. Nothing: no such lease, an ordinary
-/// run. invalid: more is wanted than the lease has.
+/// Acts if BERTH_LEASE names a living lease of this user. Then it restricts the options to the
+/// lease's devices and opens the lease's own ledger. It makes the look leave out what the outer run
+/// itself has on them. Of several nested leases it takes the innermost that lives. Nothing: no such
+/// lease, an ordinary run. invalid: the options want more than the lease has.
 [[nodiscard]] Result<std::optional<Inside>> enter_outer_lease(
     const Ledger& outer, const std::optional<std::string>& lease, Clock& clock,
     AcquireOptions& options, TakeSnapshot& look);

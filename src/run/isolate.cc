@@ -72,8 +72,8 @@ constexpr std::array<std::string_view, 7> files_of_cards = {"/dev/nvidia",
                                                             "/dev/accel/accel",
                                                             "/dev/davinci"};
 
-/// By the driver that tells of a card: what its file is called before its minor number, what else
-/// programs need, and what makes those files.
+/// The device files of a driver. `card` lacks the minor number. `shared` are other files that
+/// programs need. `maker` is the command that makes them.
 struct DriverFiles {
   std::string_view source;
   std::string_view card;
@@ -350,8 +350,8 @@ Result<void> allow(int ruleset, const std::string& path, int version, bool is_ow
 }  // namespace
 
 Result<void> restrict_to(const IsolationPlan& plan) {
-  // A new device file, of any card, is given to nobody; what a descriptor that was opened neither
-  // to read nor to write can do is ioctl().
+  // A new device file, of any card, is given to nobody. A descriptor that was opened neither to
+  // read nor to write still allows ioctl().
   RulesetAttributes handled{right::read_file | right::write_file | right::make_char |
                             right::make_block | right::refer};
   if (plan.landlock >= version_with_ioctl) handled.handled_access_fs |= right::ioctl_dev;

@@ -1,12 +1,11 @@
 #pragma once
-// Isolation: a job that can open no device file of a card that is not its own, by Landlock
-// (Linux 5.19 and newer), with root's rights or without. On older kernels root's jobs are held by a
-// scope of systemd (run/device_scope.h). What stays open is decided by
-// plan_isolation(), which is pure; restrict_to() holds the process that calls it, and all that it
-// starts, to that for good.
+// Isolation: a job can open no device file of a card that is not its own. Landlock (Linux 5.19 and
+// newer) does it, with root's rights or without. On older kernels a scope of systemd holds root's
+// jobs (run/device_scope.h). plan_isolation() decides what stays open; it is pure. restrict_to()
+// holds the calling process, and all that it starts, to that for good.
 //
-// It holds programs, and is no jail: who can have a process outside start something for them (a
-// container's daemon, systemd, ssh) is outside.
+// It holds programs, and is no jail. Some processes outside start programs on request: a
+// container's daemon, systemd, ssh. A job that may ask one of them gets outside.
 
 #include <string>
 #include <string_view>
@@ -19,8 +18,8 @@
 
 namespace berth {
 
-/// From this version on (Linux 6.10) Landlock also keeps a program from ioctl() by a descriptor
-/// that was opened neither to read nor to write.
+/// From this version on (Linux 6.10) Landlock also refuses ioctl() on certain descriptors. They are
+/// those that were opened neither to read nor to write.
 inline constexpr int version_with_ioctl = 5;
 
 /// As the record has it.
@@ -50,21 +49,21 @@ struct IsolationFacts {
 struct IsolationPlan {
   int landlock = 0;
   bool is_privileged = false;
-  /// What may be opened, with all that is below: the rest of / and /dev, and these devices' files.
+  /// Paths that may be opened, with all below: the rest of / and /dev, and these devices' files.
   std::vector<std::string> open;
   std::vector<std::string> own;     // likewise; without one of them the job would be of no use
   std::vector<std::string> closed;  // that are there and are another card's
   std::string systemd_run = {};     // empty: by Landlock
 };
 
-/// unsupported: this kernel cannot do it. not_found: a file of the given devices is not known, or
-/// not there, and inside nobody could make it any more. Both say what to do.
+/// unsupported: this kernel cannot do it. not_found: a file of the given devices is unknown or
+/// missing, and could not be made inside any more. Both say what to do.
 [[nodiscard]] Result<IsolationPlan> plan_isolation(const std::vector<DeviceId>& given,
                                                    const Snapshot& snapshot,
                                                    const IsolationFacts& facts);
 
-/// The devices as CUDA and NVML show them inside: those that are given alone, counted from 0 in the
-/// order that they had.
+/// The devices as CUDA and NVML show them inside: the given ones alone. They keep their order and
+/// are counted from 0.
 [[nodiscard]] Snapshot seen_inside(const std::vector<DeviceId>& given, const Snapshot& snapshot);
 
 /// By Landlock, for the calling process and what it starts, irrevocably.
@@ -74,8 +73,8 @@ struct IsolationPlan {
 /// told so before it has waited for anything. unsupported: says why not.
 [[nodiscard]] Result<void> try_isolation(const IsolationFacts& facts, Clock& clock);
 
-/// unsupported: what this command starts would be outside of its isolation (a container's daemon
-/// does it) or could not work in it (sudo). By what its words name.
+/// unsupported: the command starts processes outside of its isolation (by a container's daemon), or
+/// cannot work in it (sudo). Judged by the command's words.
 [[nodiscard]] Result<void> fits_isolation(const std::vector<std::string>& command,
                                           bool is_privileged);
 

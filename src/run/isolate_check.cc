@@ -162,8 +162,8 @@ Result<std::string> open_own(const IsolationPlan& plan) {
   return opened;
 }
 
-/// What is closed answers EACCES; so does, from version 5 on, ioctl() of one that was opened
-/// neither to read nor to write (3), which the drivers take for as good.
+/// What is closed answers EACCES. The drivers accept a descriptor that was opened neither to read
+/// nor to write (mode 3). From Landlock version 5 on, ioctl() on that answers EACCES, too.
 Result<std::string> fail_to_open(const std::vector<std::string>& closed, bool has_ioctl) {
   for (const std::string& path : closed) {
     const auto file = open_fd(path, O_RDWR | O_NONBLOCK | O_NOCTTY);
@@ -255,7 +255,7 @@ void add_trials_of_devices(std::vector<Trial>& trials, const Given& given,
                     [&] { return count_by_cuda(question, clock); }, false});
 }
 
-/// Of a machine on which CUDA works for nobody, nothing is said of what it shows inside.
+/// If CUDA works for nobody on this machine, nothing is said of what it shows inside.
 Sentence why_cuda_says_nothing(const IsolationQuestion& question, Clock& clock) {
   const CudaAnswer answer = ask_cuda(question.cuda_library, clock, patience_of_one);
   if (answer.problem.empty() && !answer.devices.empty()) return {};

@@ -1,6 +1,6 @@
 #pragma once
-// What a job can do once it is isolated, and what it cannot: each thing tried in a process that is,
-// and first in one that is not, so that what never worked here is not put down to the isolation.
+// What a job can do once it is isolated, and what it cannot. Each thing is tried outside of
+// isolation first, then inside. So a thing that never worked here is not blamed on the isolation.
 
 #include <string>
 #include <string_view>

@@ -35,8 +35,8 @@ KeeperTerms terms_of(const KeeperTask& task) {
           .stop_grace = task.options->stop_grace};
 }
 
-/// The heir, which is this before it has forked the keeper; the keeper; and the heir once more, in
-/// the place of a keeper that was killed.
+/// One object has three roles in turn. It is the heir, before it forks the keeper. The child is the
+/// keeper. The parent is the heir again, and takes the place of a killed keeper.
 class Keeper {
  public:
   Keeper(const KeeperTask& task, Fd to_launcher)
@@ -380,7 +380,7 @@ class Keeper {
     // What a keeper that was killed had waited for nobody can tell any more.
     if (to_heir_.is_open()) end_.cpu_ms = children_cpu_time().count();
     if (task_.record == nullptr) return;
-    // Who wants an end themselves is not to find the job started again.
+    // If a user wanted the end, the job must not be started again.
     if (const auto stop = stop_request_in(task_.record->directory());
         stop && (end_.because.empty() || end_.because == end_cause::gpu_fault)) {
       end_.because = end_cause::stopped;

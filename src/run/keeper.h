@@ -1,10 +1,10 @@
 #pragma once
-// The keeper: forked before the job, its parent and the adopter of its orphans; holds the lease,
-// reaps the tree, closes the record. It outlives the launcher and the terminal.
+// The keeper: forked before the job, it is the job's parent and adopts its orphans. It holds the
+// lease, reaps the tree and closes the record. It outlives the launcher and the terminal.
 //
-// Its parent is its heir: a process that holds the lease as well, sleeps until the keeper ends, and
-// takes its place where it was killed. Whatever the job has closed, cleared or left, the kernel
-// hands its processes to the heir then (PR_SET_CHILD_SUBREAPER).
+// Its parent is its heir: a process that also holds the lease and sleeps until the keeper ends. If
+// the keeper was killed, the heir takes its place. The kernel then hands the job's processes to the
+// heir (PR_SET_CHILD_SUBREAPER). That holds whatever the job has closed, cleared or left.
 
 #include <optional>
 #include <string>

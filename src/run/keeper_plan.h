@@ -1,6 +1,6 @@
 #pragma once
-// What the keeper does next: a pure state machine. The keeper's shell (keeper.cc) tells it what
-// happened and does what it answers; a test does the same with a FakeClock.
+// What the keeper does next: a pure state machine. The keeper's shell (keeper.cc) tells it each
+// event and performs its answer. A test does the same with a FakeClock.
 
 #include <optional>
 #include <set>
@@ -37,8 +37,8 @@ struct SamplerEnded {};
 struct SamplerNotStarted {
   Sentence why;
 };
-/// What a look at the tree told: how many live, and how many of them have (or may have, where that
-/// could not be read) a GPU device file open.
+/// The result of a look at the tree. `with_device` counts those that have a GPU device file open,
+/// or may have: it could not be read.
 struct TreeSurveyed {
   std::size_t survivors = 0;
   std::size_t with_device = 0;
@@ -91,8 +91,9 @@ using KeeperAction =
     std::variant<TellStopped, ContinueLauncher, SurveyTree, StartSampler, SignalJob, SignalTree,
                  Note, TellEnd, TellFault, TellUser, ReleaseLease, Finish>;
 
-/// What the record says where the date has moved otherwise than the steady clock: `is` now, and
-/// `expected` by the record's own time. Nothing: it has not, but for what a time server corrects.
+/// What the record says when the date moved differently from the steady clock. `is`: the date now;
+/// `expected`: by the record's own time. Nothing: it did not, apart from a time server's
+/// corrections.
 [[nodiscard]] std::optional<Note> date_change(WallTime is, WallTime expected);
 
 class KeeperPlan {
@@ -100,10 +101,10 @@ class KeeperPlan {
   KeeperPlan(KeeperTerms terms, Instant started);
 
   [[nodiscard]] std::vector<KeeperAction> step(const KeeperEvent& event, Instant now);
-  /// Its lease says so: `berth extend` has moved its end. What has begun is not taken back.
+  /// Its lease says so: `berth extend` has moved its end. An end that has begun is not taken back.
   void know_time_limit(std::optional<std::chrono::milliseconds> limit);
-  /// Goes on where a keeper that was killed had begun to end the job, or had warned it: one of
-  /// end_cause; empty: it had not.
+  /// Goes on after a killed keeper that had begun to end the job, or had warned it. `because`: one
+  /// of end_cause; empty: it had done neither.
   void go_on_after(std::string_view because, Instant now);
   /// Why the job is being ended, or that it was warned; empty: neither.
   [[nodiscard]] const std::string& because() const { return because_; }

@@ -23,13 +23,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A signal to the group reaches its members within one system call; the rest is scheduling, which
-// is waited for where it can be seen that it has yet to happen.
+// A signal to the group reaches its members within one system call. The rest is scheduling: we wait
+// for it while we can see that it has yet to happen.
 constexpr Duration group_patience = milliseconds(50);
 constexpr Duration longest_group_patience = std::chrono::seconds(2);
 
-// A job that ends within this has no use for a listener, and to start and end one costs as much as
-// a short job.
+// A job that ends within this time has no use for a listener. Starting and ending a listener costs
+// as much as a short job.
 constexpr Duration before_listening = milliseconds(3);
 
 struct Heard {
@@ -38,7 +38,7 @@ struct Heard {
   Instant at;
 };
 
-/// What stands behind this name in /proc/PID/status; empty: it is not there.
+/// The value behind this name in /proc/PID/status; empty: it is not there.
 std::string_view value_in(std::string_view status, std::string_view name) {
   const std::string begin = fmt::format("\n{}:\t", name);
   const std::size_t at = status.find(begin);
@@ -47,9 +47,9 @@ std::string_view value_in(std::string_view status, std::string_view name) {
   return value.substr(0, value.find('\n'));
 }
 
-/// A second member of the launcher's process group that only listens: what reaches it too was sent
-/// to the group (`kill %1`, a shell that passes on SIGHUP), so the job has had it already. Nothing
-/// in a signal itself tells.
+/// A second member of the launcher's process group that only listens. A signal that it gets, too,
+/// was sent to the group (`kill %1`, a shell that passes on SIGHUP). So the job has had it already.
+/// The signal itself does not tell.
 class GroupSignalListener {
  public:
   explicit GroupSignalListener(const LauncherTask& task) : clock_(*task.clock) {
@@ -115,8 +115,8 @@ class GroupSignalListener {
   }
 
  private:
-  /// Whether it was given no processor since such a signal came, or is about to tell one. Where
-  /// somebody stopped the group and let the launcher alone go on, it goes on too.
+  /// Whether it was given no processor since such a signal came, or is about to tell one. If
+  /// somebody stopped the group and let the launcher alone go on, the listener is continued, too.
   [[nodiscard]] bool has_yet_to_hear(int signal) const {
     const auto status = read_proc_file(fmt::format("/proc/{}/status", pid_));
     if (!status) return false;

@@ -1,7 +1,7 @@
 #pragma once
 // The launcher: the process that the shell started and that stays in its job control. It only
-// waits: stops when the job stops, passes on the signals that reached it alone, ends as the job
-// did.
+// waits. It stops when the job stops, passes on the signals that reached it alone, and ends as the
+// job did.
 
 #include <sys/types.h>
 

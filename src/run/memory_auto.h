@@ -19,9 +19,9 @@ struct LearntMemory {
   friend bool operator==(const LearntMemory&, const LearntMemory&) = default;
 };
 
-/// `runs`: one user's, newest first. The last that ended well and whose processes' memory was seen,
-/// with the same words (`command` as a manifest has it, masked), on so many devices, on the same
-/// kind of machine (`simulated` or not).
+/// `runs`: one user's, newest first. Takes the newest that ended well and whose processes' memory
+/// was seen. It must have the same words (`command`, masked as in a manifest) and the same number
+/// of devices. It must be of the same kind of machine (`simulated` or not).
 [[nodiscard]] LearntMemory memory_learnt(std::span<const RunRecord> runs,
                                          const std::vector<std::string>& command, int devices,
                                          bool simulated);

@@ -21,8 +21,8 @@ std::optional<std::uint64_t> risen_by(const std::optional<std::uint64_t>& before
   return *after - *before;
 }
 
-/// Of the group above where it is one that was made for a limit of a device's memory, which counts
-/// nothing of this: "/a/berth-limit-1/memory.events" gives "/a/memory.events".
+/// The group above, if this one was made for a limit of a device's memory. Such a group counts no
+/// kills. "/a/berth-limit-1/memory.events" gives "/a/memory.events".
 std::string above_of_ours(const std::string& file) {
   const std::size_t ours = file.rfind("/berth-limit-");
   const std::size_t name = file.rfind('/');

@@ -1,6 +1,6 @@
 #pragma once
-// How often the kernel has killed a process because the main memory was used up, by its own
-// counters: the keeper reads them before the job and after it has ended badly.
+// How often the kernel has killed a process because the main memory was used up. The source is the
+// kernel's own counters. The keeper reads them before the job, and again after it ended badly.
 
 #include <cstdint>
 #include <optional>
@@ -14,16 +14,18 @@ namespace berth {
 
 /// Unit    processes, since the control group was made or the machine was started.
 /// Absent  no such counter (an old kernel, no memory controller, the root group).
-/// Source  memory.events of the caller's control group (v2), memory.oom_control (v1); both count
-///         kills of the whole machine's want as well (mm/oom_kill.c). /proc/vmstat for the machine.
+/// Source  memory.events of the caller's control group (v2), memory.oom_control (v1). Both also
+///         count kills for want of memory in the whole machine (mm/oom_kill.c).
+///         /proc/vmstat for the machine.
 struct MemoryKills {
   std::optional<std::uint64_t> of_group;
   std::optional<std::uint64_t> of_machine;
 };
 [[nodiscard]] MemoryKills count_memory_kills(const std::string& proc, const std::string& sys);
 
-/// What the record is to say of it: "oom_kill", or "oom_kill_on_machine" where the group's counter
-/// could not be read and the job was killed. Nothing: none was killed, or the job ended well.
+/// What the record says of it. "oom_kill": the group's counter rose. "oom_kill_on_machine": that
+/// counter could not be read, and the job was killed. Nothing: none was killed, or the job ended
+/// well.
 [[nodiscard]] std::optional<Note> memory_kill_event(const MemoryKills& before,
                                                     const MemoryKills& after, const Exit& exit);
 

@@ -24,7 +24,7 @@ namespace {
 constexpr Duration waits_patience = std::chrono::seconds(20);
 constexpr std::size_t most_descriptors = 64;
 
-/// Those in which a process of berth's may stay. Numbers are this machine's.
+/// System calls in which a process of berth's may stay. Numbers are this machine's.
 constexpr auto call_names = std::to_array<std::pair<long, std::string_view>>({
     {SYS_read, "read"},
     {SYS_write, "write"},

@@ -1,6 +1,7 @@
 #pragma once
-// What berth's own processes wait for, for a report about one that does not go on: of each its part
-// in a run, its state, the system call it is in, its open files, and who has locked them.
+// What berth's own processes wait for, for a report about one that does not go on. For each process
+// it has its part in a run, its state, its system call and its open files. It also names who has
+// locked these files.
 
 #include <vector>
 
@@ -10,9 +11,9 @@
 
 namespace berth {
 
-/// Of all processes of this user that are this program, in English. What may hang is asked by a
-/// child, process by process: what was told before a hang is kept, and there is no exit then.
-/// `ledger`, `runs`: who is whose keeper, and who waits.
+/// All processes of this user that are this program, in English. A child asks for each process,
+/// because asking may hang. What it told before a hang is kept, and then there is no exit code.
+/// `ledger` and `runs` tell who is whose keeper, and who waits.
 [[nodiscard]] Result<ChildAnswer> waits_of_own_processes(const LedgerView& ledger,
                                                          const std::vector<RunRecord>& runs,
                                                          Clock& clock);

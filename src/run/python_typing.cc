@@ -1,5 +1,5 @@
-// Characters in a Python script's code that Python refuses: curly quotes and blanks that only look
-// like blanks, as they come from web pages, chats and word processors.
+// Characters in a Python script's code that Python refuses. These are curly quotes, and characters
+// that look like blanks. They come from web pages, chats and word processors.
 
 #include <fmt/format.h>
 
@@ -19,8 +19,8 @@ bool names_an_encoding(std::string_view text) {
   return head.find("coding") != head.npos && head.find("utf") == head.npos;
 }
 
-/// Past the string whose first quote stands at `at`. npos: where it ends is in doubt (it has no
-/// end, or it is an f-string with quotes in its braces).
+/// The position after the string whose first quote stands at `at`. npos: its end is in doubt. It
+/// has no end, or it is an f-string with quotes in its braces.
 std::size_t end_of_string(std::string_view text, std::size_t at, bool is_formatted) {
   const std::string_view one = text.substr(at, 1);
   const std::string three(3, one[0]);

@@ -74,7 +74,7 @@ RunOptions next_start(const RunOptions& options, const RunOutcome& ended) {
     --next.job.retry_oom;
     next.job.request.memory.reset();
     if (ended.next_memory->share) next.job.request.memory = *ended.next_memory->share;
-    // Whatever was preferred before: what is needed now is room.
+    // This replaces what was preferred before: what is needed now is room.
     next.job.request.prefer = Preference::most_free;
     next.job.request.preferred.clear();
     const std::vector<Variable> told = {{"BERTH_RETRY_OOM", std::to_string(++next.oom_deaths)}};

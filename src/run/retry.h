@@ -12,21 +12,23 @@ namespace berth {
 
 [[nodiscard]] bool may_be_started_again(const RunOptions& options);
 
-/// Devices of the run that went wrong as `options.retry_on` says, where it ended badly by that and
-/// may be started again. Never where it ended well, or where somebody wanted its end.
+/// The devices that went wrong, if the run ended badly by them and may be started again.
+/// `options.retry_on` says which faults count. None if it ended well, or if somebody wanted its
+/// end.
 [[nodiscard]] std::vector<DeviceId> devices_to_leave(const RunOptions& options,
                                                      const std::vector<Device>& given,
                                                      const LauncherReport& report);
 
-/// Of a run that died for want of a device's memory, as its record says, and may be started again:
-/// half as much more as it was promised, or the whole device where that is more than a device has.
+/// For a run that died for want of a device's memory, by its record, and may be started again.
+/// Gives half as much more as the run was promised. If no device has that much, gives the whole
+/// device.
 [[nodiscard]] std::optional<NextMemory> memory_of_next_start(const RunOptions& options,
                                                              const RunRecord& run,
                                                              const LauncherReport& report);
 
-/// The same job once more, without the devices that went wrong, or with more memory and on the
-/// emptiest device that it may have. The job reads in BERTH_RETRY_OOM how often it died for want
-/// of memory.
+/// The same job once more, without the devices that went wrong. Or with more memory, on the
+/// emptiest device that it may have. BERTH_RETRY_OOM tells the job how often it died for want of
+/// memory.
 [[nodiscard]] RunOptions next_start(const RunOptions& options, const RunOutcome& ended);
 
 /// Whether `berth stop` was said to an earlier start of the job that `next` starts.

@@ -33,8 +33,8 @@
 
 namespace berth {
 namespace {
-/// Who waits for the job: the process that the user started, or, of a detached job that may have to
-/// be started again, one that stays behind.
+/// Who waits for the job. Mostly it is the process that the user started. For a detached job that
+/// may have to be started again, it is one that stays behind.
 enum class Waiting { caller, follower };
 
 class Run {
@@ -239,7 +239,7 @@ class Run {
         {.id = manifest_.id, .log = manifest_.log.value_or(""), .recorded = record_.has_value()});
   }
 
-  /// Of one that has a record already. One that waits and has an end never started.
+  /// For a run that has a record already. A run that waits and has an end never started.
   Result<RunOutcome> never_started(Result<RunOutcome> outcome) {
     if (!record_) return outcome;
     manifest_.waiting = true;
@@ -407,8 +407,8 @@ class Run {
     return keep_run(task, std::move(to_launcher));
   }
 
-  /// The life of the process that stays behind for a detached job: it starts what we were about to
-  /// start, says so to us as a keeper would, and goes on when nobody is there any more to be told.
+  /// The life of the process that stays behind for a detached job. It starts the job in our place
+  /// and tells us so, as a keeper would. It goes on after we, whom it told, are gone.
   int follow(const std::vector<std::string>& environment, Fd to_caller) {
     (void)start_session();
     waiting_ = Waiting::follower;

@@ -1,7 +1,8 @@
 #pragma once
-// One job's life (doc/DESIGN.md, "Leases and runs"): get devices, start the job as if by hand, wait
-// for it, say what it used. Four processes per run, and a signal listener: the launcher (this one)
-// only waits, the keeper holds the lease and closes the record, the sampler looks once a second.
+// One job's life (doc/DESIGN.md, "Leases and runs"). Gets devices, starts the job as if by hand,
+// waits for it, says what it used. A run has four processes and a signal listener. The launcher
+// (this one) only waits. The keeper holds the lease and closes the record. The sampler looks once a
+// second.
 //
 // `run_job` is all of `berth run`; the caller wires the sources of truth and prints the words.
 
@@ -32,13 +33,13 @@
 
 namespace berth {
 
-/// Looks at the machine from within the sampler process, again and again. The claims are the run's
-/// own (what a simulated server needs to show its use).
+/// Looks at the machine from within the sampler process, once a call. The claims are the run's own
+/// (a simulated server needs them to show its use).
 using Sight = std::function<Snapshot(const std::vector<Claim>& claims, WallTime now)>;
 /// Called once in the sampler process: opens the driver there, never in the launcher or the keeper.
 using SightFactory = std::function<Result<Sight>()>;
-/// Of a run with its end: who held how much of its devices then, in English, where it died for want
-/// of their memory. Nothing: it did not, or nobody can tell.
+/// For a run that died for want of its devices' memory: who held how much of it then, in English.
+/// Nothing: it did not die so, or nobody can tell.
 using MemoryJudge = std::function<std::optional<Sentence>(const RunRecord&)>;
 
 /// A job, and how it is launched here and now.
@@ -86,8 +87,8 @@ struct RunServices {
   /// What the kernel keeps this process's control group to on each device, by UUID. Null: nobody
   /// asks.
   std::function<Result<std::map<std::string, Bytes>>()> kernel_limits = {};
-  /// Has root's service keep this process, and what it starts from now on, to these; to none: takes
-  /// away what an earlier start was given. Null: nobody sets any.
+  /// Has root's service limit this process, and what it starts from now on, to these amounts. An
+  /// empty map takes away the limits of an earlier start. Null: nobody sets any.
   std::function<Result<void>(const std::map<std::string, Bytes>&)> set_kernel_limits = {};
   /// The simulated server that this is; nothing: a real machine.
   std::optional<std::string> simulated;
@@ -100,14 +101,14 @@ struct RunStarted {
   std::vector<Choice> devices;
   Snapshot snapshot;  // the one the choice was made on (empty devices when cpu_only)
   std::chrono::milliseconds waited{0};
-  /// What was set in the job's environment, berth's own (BERTH_…) left out.
+  /// The variables set in the job's environment, without berth's own (BERTH_…).
   std::vector<std::pair<std::string, std::string>> variables;
-  /// What was put into the command of its container, and that command's engine.
+  /// The words put into the command of its container, and that command's engine.
   std::vector<std::string> container_words;
   std::string engine;
   std::optional<RunCap> cap;  // of a share
   Sentence not_gone_along;    // what of the job its cap does not reach; empty: nothing
-  /// Of a job that can open no other card's device files: what that costs it, a sentence each.
+  /// If the job can open no other card's device files: what that costs it, a sentence each.
   std::vector<Sentence> isolation_costs;
   std::string isolated_by;  // as the record has it
   ProcessId job;            // when it has started
@@ -188,7 +189,7 @@ struct RunCallbacks {
   std::function<void(const WaitingNews&)> on_waiting;
   /// Whether it wants to hear of the time alone, too.
   bool on_waiting_tells_time = false;
-  /// The job is detached and has to wait: called once. Of its start nothing is told after that.
+  /// The job is detached and has to wait: called once. Its start is not told after that.
   std::function<void(const RunWaits&)> on_waits_alone;
   /// The GPU did not come: the job runs on the CPU.
   std::function<void(const NotAcquired&)> on_cpu_fallback;
@@ -215,10 +216,10 @@ struct RunOutcome {
   std::optional<NextMemory> next_memory;
 };
 
-/// What a job that did not start exits with, as env(1) has it: not_found 127, no_permission 126 (it
-/// is there and cannot be executed), all else 125: that went wrong on our side.
+/// The exit code for a job that did not start, as env(1) has it. not_found: 127. no_permission: 126
+/// (it is there and cannot be executed). All else is our own failure: 125.
 [[nodiscard]] int exit_code_of_no_start(const Error& error);
-/// What `berth run` exits with where nobody saw how the job ended: as for everything that went
+/// The exit code of `berth run` where nobody saw how the job ended. It is the code of all that went
 /// wrong on our side, not the job's.
 inline constexpr int exit_of_unknown_end = 125;
 /// The other way round, for a code that came through a pipe.
@@ -232,14 +233,14 @@ inline constexpr int exit_of_unknown_end = 125;
 /// What is set to its own value (`…=${CUDA_VISIBLE_DEVICES:-0}`) is not set.
 [[nodiscard]] std::optional<ScriptLine> find_visible_devices_assignment(std::string_view text);
 
-/// Whether a command chooses its devices itself, as far as its words (`env …`, `bash -c …`, `python
-/// -c …`) and the texts of its scripts show it. `executable`: where its first word was found.
+/// Whether a command chooses its devices itself. Its words (`env …`, `bash -c …`, `python -c …`)
+/// show it, and the texts of its scripts. `executable`: where its first word was found.
 [[nodiscard]] std::optional<ScriptWarning> warning_about_devices_set_by(
     const std::vector<std::string>& command, const std::string& executable);
 
-/// The first curly quote, non-breaking blank or their like in a Python script's code, for which
-/// Python ends with a SyntaxError; `text` names it. Not in strings and comments; nothing where a
-/// small scan cannot tell.
+/// The first character in a Python script's code that ends Python with a SyntaxError; `text` names
+/// it. Curly quotes, non-breaking blanks and their like count, but not in strings and comments.
+/// Nothing: a small scan cannot tell.
 [[nodiscard]] std::optional<ScriptLine> find_character_python_refuses(std::string_view text);
 /// The same of the script that this command has Python run.
 [[nodiscard]] std::optional<ScriptWarning> warning_about_characters_in(
@@ -254,7 +255,7 @@ enum class StopResult { had_ended, not_again, ended_by_term, ended_by_kill };
 [[nodiscard]] Result<StopResult> stop_run(const RunRecord& run, std::chrono::milliseconds grace,
                                           Clock& clock, const std::string& proc = "/proc");
 
-/// The same, and first of what `berth exec` has begun in its lease: else that would go on on
+/// The same, but first ends what `berth exec` has begun in its lease. Else that would go on, on
 /// devices that are given to others. What cannot be ended is named, and keeps the run.
 /// `state_directory`: where its owner's records are.
 [[nodiscard]] Result<StopResult> stop_run_and_begun(const std::string& state_directory,

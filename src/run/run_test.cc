@@ -375,8 +375,8 @@ TEST(RunOptions, CountADeviceFileOfEveryKindAsOpen) {
               testing::IsSupersetOf({"/dev/nvidia", "/dev/kfd", "/dev/dxg", "/dev/davinci"}));
 }
 
-/// The group's counter of kills as a file of our own, which the job itself counts up: as the kernel
-/// would while it runs.
+/// The group's counter of kills is a file of our own here. The job itself counts it up, as the
+/// kernel would while the job runs.
 class MemoryKillsOfARun : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -226,7 +226,8 @@ class Sampler {
     write(sample);
   }
 
-  /// Who has what leases are promised is asked where anybody else is on the run's devices.
+  /// The ledger is read only if others are on the run's devices. It tells who has what leases are
+  /// promised.
   void report_memory(Snapshot& snapshot, const Sample& sample) {
     if (!task_.manifest.cap || !sight_) return;
     const Ledger* ledger = task_.services->ledger;
@@ -258,8 +259,8 @@ class Sampler {
     if (!written) complain_once(written.error());
   }
 
-  /// The choice was made on a quick look: what that left out is read once the job runs. Where
-  /// nothing was chosen there was none: this is the first look at the machine.
+  /// The choice was made on a quick look: what that left out is read once the job runs. If nothing
+  /// was chosen there was no such look, and this is the first.
   void take_facts(const Snapshot& snapshot) {
     if (sight_ && task_.manifest.given.devices.empty()) {
       task_.manifest.given.host = snapshot.host;
@@ -297,8 +298,9 @@ class Sampler {
     for (const FaultNews& fault : news.faults) tell("fault " + to_line(fault));
   }
 
-  /// A container that lost its access to the devices (after `systemctl daemon-reload`, say), and
-  /// who may open no more files, hears "Unknown Error" of devices on which jobs go on working.
+  /// "Unknown Error" can be ours alone, while jobs go on working on the devices. A container that
+  /// lost its access to the devices gets it (after `systemctl daemon-reload`, say). A process that
+  /// may open no more files gets it, too.
   [[nodiscard]] bool may_ask_driver() const {
     if (had_access_ && !has_access()) return false;
     return open_fd("/dev/null", O_RDONLY).has_value();

@@ -19,21 +19,21 @@ namespace berth {
 inline constexpr char sample_now = 's';
 inline constexpr char finish_up = 'f';
 
-/// What the sampler tells the keeper besides the lines below: the run has more of a device than its
-/// share, which an event before has told.
+/// One line that the sampler tells the keeper: the run has more of a device than its share. An
+/// event before has told the user.
 inline constexpr std::string_view over_cap = "over_cap";
 
-/// What the sampler tells the keeper, a line each: "ready" (after the first sample), "sampled",
-/// "event KIND TEXT" (for the record and the user), "fault …" (run/faults.h to_line: a device has
-/// gone wrong), "lost TEXT" (the record cannot be written).
+/// The other lines that the sampler tells the keeper are these. "ready": after the first sample.
+/// "sampled". "event KIND TEXT": for the record and the user. "fault …" (run/faults.h to_line): a
+/// device has gone wrong. "lost TEXT": the record cannot be written.
 struct SamplerTask {
   const RunOptions* options = nullptr;
   const RunServices* services = nullptr;
   Manifest manifest;
   const RecordWriter* record = nullptr;  // null: unrecorded, only watches
   pid_t keeper = 0;
-  /// Whose tree the run is, itself included, where that is not what the keeper has started; 0: it
-  /// is.
+  /// The process at the top of the run's tree, which is part of it. 0: it is what the keeper has
+  /// started.
   pid_t root = 0;
   bool has_container = false;  // the record says which, once it is made
 };
@@ -61,7 +61,7 @@ struct Stray {
 [[nodiscard]] Reading<std::uint64_t> listed_on_gpus(const Snapshot& snapshot,
                                                     const std::vector<pid_t>& tree);
 
-/// Of the processes of the tree, what the look tells of each on the given devices.
+/// What the look tells of each process of the tree on the given devices.
 [[nodiscard]] std::vector<ProcessSample> own_processes(const Snapshot& snapshot,
                                                        const std::vector<pid_t>& tree,
                                                        const std::vector<Device>& given);

@@ -28,7 +28,7 @@ class SamplerChild {
   void hear();
   void has_ended();
 
-  /// Of a sampler that has not said anything yet.
+  /// What to do with a sampler that has not said anything yet.
   enum class Starting { is_left_alone, is_waited_for };
   /// Asks for a sample and hears it out for a while.
   void ask(Duration patience, Starting starting);

@@ -15,8 +15,8 @@ namespace berth {
 namespace {
 constexpr std::string_view variable = "CUDA_VISIBLE_DEVICES";
 
-/// The line's code: nothing of a comment; of a notebook's line, which is a string of JSON, what the
-/// shell gets ("!export X=0") or the notebook's own word ("%env X=0").
+/// The line's code, without comments. A notebook's line is a string of JSON. Of that it gives the
+/// shell's part ("!export X=0"), or the notebook's own word ("%env X=0").
 std::string_view code_in(std::string_view line) {
   std::string_view text = trimmed(line);
   if (text.starts_with("\"!") || text.starts_with("\"%")) text.remove_prefix(1);
@@ -126,7 +126,7 @@ bool env_sets_devices(const Words& words, std::size_t at) {
   return false;
 }
 
-/// What of the command sets the devices: "env", "bash -c".
+/// The word of the command that sets the devices: "env", "bash -c".
 std::optional<std::string> setter_among(const Words& words) {
   for (std::size_t at = 0; at < std::min(words.size(), words_looked_at); ++at) {
     const std::string_view name = name_of_program(words[at]);
@@ -197,7 +197,7 @@ std::optional<std::string> gpu_option_in(const Words& words, std::size_t from) {
   return found;
 }
 
-/// Where the tool is told what to do, behind its own options; the end where that is none.
+/// Where the tool's command stands, after the tool's own options. The end: there is none.
 std::size_t container_act_in(const Words& words, std::size_t at) {
   while (at < words.size() && (words[at].starts_with('-') || words[at] == "container")) {
     constexpr std::array<std::string_view, 8> with_value = {

@@ -34,7 +34,7 @@ Reading<bool> is_mapped_in(pid_t process, const std::string& image, const std::s
   return answer->out == "yes";
 }
 
-/// Of what the last looks measured above the charges.
+/// The part of what the last looks measured above the charges that lasts.
 Bytes lasting(const std::deque<std::uint64_t>& above) {
   const bool counts =
       above.size() == looks_until_it_counts || (!above.empty() && above.back() == 0);
@@ -49,7 +49,7 @@ ShimWatch::ShimWatch(const Manifest& manifest, const std::string& directory, std
   image_ = manifest.cap->image;
   devices_ = manifest.given.devices;
   host_ = manifest.given.host;
-  // Of a sampler that was here before.
+  // What an earlier sampler of this run saw and told.
   if (auto seen = cap_seen_in(directory)) seen_ = told_ = *std::move(seen);
   auto account = AccountFile::open(directory + "/" + std::string(record_file::account));
   if (account) {
@@ -87,8 +87,8 @@ std::vector<Note> ShimWatch::after_look(const std::vector<ProcessSample>& own,
   return news;
 }
 
-/// Told once of a run. The driver's figure of such memory counts against the limit all the same
-/// (tell_measured); but who has it is refused nothing.
+/// Told once for a run. The driver's figure of such memory still counts against the limit
+/// (tell_measured). But the process that has it is refused nothing.
 void ShimWatch::look_at_account(const std::vector<ProcessSample>& own, Clock& clock,
                                 std::vector<Note>& news) {
   const auto uncounted = slots_.look(*account_, own, clock);
@@ -114,8 +114,8 @@ void ShimWatch::tell_measured(const std::vector<Reading<Bytes>>& measured,
   }
 }
 
-/// Where one process alone is on a device, and nothing of it is hidden, what lasts above its
-/// charges is its context's.
+/// Applies if one process alone is on a device, and none of it is hidden. Then lasting memory above
+/// its charges is its context's.
 void ShimWatch::learn_contexts(const std::vector<ProcessSample>& own,
                                const std::vector<AccountFile::Told>& after) {
   if (state_directory_.empty() || !seen_.gap.empty() || !seen_.in_processes) return;

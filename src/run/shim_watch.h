@@ -1,6 +1,7 @@
 #pragma once
-// What a run's sampler learns of the shim that holds it: what it has charged, whether it is in each
-// process on the devices, and what the driver measures that it cannot see.
+// What a run's sampler learns of the shim that holds the run. It learns the shim's charges, and
+// whether the shim is in each process on the devices. It also learns what the driver measures and
+// the shim cannot see.
 
 #include <cstdint>
 #include <deque>
@@ -46,14 +47,14 @@ class ShimWatch {
   std::string proc_;
   std::optional<AccountFile> account_;
   std::vector<AccountFile::Told> before_;
-  /// Of each device, what the last looks measured above the charges.
+  /// For each device: what the last looks measured above the charges.
   std::vector<std::deque<std::uint64_t>> above_;
   std::set<pid_t> looked_into_;
   AccountWatch slots_;
   CapSeen seen_;
   CapSeen told_;
-  /// What contexts take, for the user's next runs; learned of the run's devices, as they were
-  /// given.
+  /// For the memory of contexts, which the user's next runs use. It is learned on the run's
+  /// devices, as they were given.
   std::string state_directory_;
   std::vector<Device> devices_;
   Host host_;

@@ -29,14 +29,14 @@ struct SweepPoint {
   friend bool operator==(const SweepPoint&, const SweepPoint&) = default;
 };
 
-/// All points, the last parameter changing fastest; "{name}" in the command is replaced, "{{"
-/// stands for a brace. invalid: too many points (says how many), a name twice, one that the command
-/// does not use, or a "{name}" that nobody sets.
+/// All points, the last parameter changing fastest. "{name}" in the command is replaced; "{{"
+/// stands for a brace. invalid: too many points (says how many), or a name twice. Also a name that
+/// the command does not use, or a "{name}" that nobody sets.
 [[nodiscard]] Result<std::vector<SweepPoint>> points_of(
     const std::vector<SweepParameter>& parameters, const std::vector<std::string>& command);
 
-/// What tells one sweep from another: the same words in the same folder go on with it. Its runs
-/// have names, by which it finds them again whatever was killed.
+/// Tells one sweep from another: the same words in the same folder go on with it. It finds its runs
+/// again by their names, whatever was killed.
 [[nodiscard]] std::string sweep_id(const std::vector<SweepParameter>& parameters,
                                    const std::vector<std::string>& words, std::string_view folder);
 

@@ -78,7 +78,7 @@ std::vector<ProcessId> descendants(pid_t root, const std::string& proc, LeftOut 
 }  // namespace
 
 namespace {
-/// The sampler and what it runs; `others`: those of a keeper that was killed.
+/// The sampler and its processes. `others`: those of a keeper that was killed.
 bool is_helper(const ProcessStat& one, pid_t keeper, const std::vector<ProcessId>& others) {
   return one.session == keeper || std::ranges::find(others, one.id) != others.end();
 }
@@ -227,8 +227,8 @@ TreeWatch TreeWatch::of(pid_t process, std::string proc) {
   return watch;
 }
 
-/// Reads the lists of children that the kernel keeps per thread: of a small job that is much less
-/// than a look at everybody. False: the kernel keeps none, or the job is no small one.
+/// Reads the kernel's lists of children, one per thread. For a small job that is much less than a
+/// look at all processes. False: the kernel keeps no lists, or the job is not small.
 bool TreeWatch::learn_by_children() {
   std::size_t threads_left = 64;
   std::vector<pid_t> parents;

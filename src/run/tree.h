@@ -1,6 +1,6 @@
 #pragma once
-// The run's process tree, from /proc: the keeper's descendants, also those that daemonised (the
-// keeper adopts them), less what the keeper itself runs (its sampler lives in the keeper's
+// The run's process tree, from /proc: the keeper's descendants. Daemonised processes belong to it,
+// as the keeper adopts them. The keeper's own processes do not (its sampler lives in the keeper's
 // session).
 
 #include <sys/types.h>
@@ -21,10 +21,10 @@ namespace berth {
 [[nodiscard]] std::vector<ProcessId> run_processes(pid_t keeper, const std::string& proc,
                                                    const std::vector<ProcessId>& except = {});
 
-/// Whether a process of the run may live: asked by the keeper itself, which reaps nobody meanwhile.
-/// An orphan becomes the keeper's child before its parent can be reaped. So each live one has an
-/// ancestor among the keeper's children, which may be dead: these count until they are reaped. A
-/// search for the living can miss one whose parents end while it goes on.
+/// Whether a process of the run may live. Only the keeper itself asks, and it reaps nobody
+/// meanwhile. An orphan becomes the keeper's child before its parent can be reaped. So each live
+/// one has an ancestor among the keeper's children. That ancestor may be dead: the dead count until
+/// they are reaped. A search for the living can miss one whose parents end while it goes on.
 [[nodiscard]] bool may_have_run_processes(pid_t keeper, const std::string& proc,
                                           const std::vector<ProcessId>& except = {});
 
@@ -49,7 +49,7 @@ namespace berth {
 /// has gone has none.
 [[nodiscard]] Reading<bool> device_open_in(pid_t pid, const std::vector<std::string>& beginnings,
                                            const std::string& proc);
-/// The same for who must not miss one: what cannot be read counts as open.
+/// The same for a caller that must not miss one: what cannot be read counts as open.
 [[nodiscard]] bool has_device_open(pid_t pid, const std::vector<std::string>& beginnings,
                                    const std::string& proc);
 [[nodiscard]] std::size_t count_with_device_open(const std::vector<ProcessId>& processes,
@@ -65,7 +65,7 @@ void signal_all(const std::vector<ProcessId>& processes, int signal);
 class TreeWatch {
  public:
   TreeWatch(pid_t keeper, std::string proc);
-  /// Of a process and its descendants, whatever their session.
+  /// Watches a process and its descendants, whatever their session.
   [[nodiscard]] static TreeWatch of(pid_t process, std::string proc);
   struct TreeUse {
     std::vector<pid_t> pids;
@@ -75,8 +75,8 @@ class TreeWatch {
     Reading<Bytes> written;
   };
   [[nodiscard]] TreeUse look();
-  /// What descends from this process is of the tree, too: a container's first, which its engine has
-  /// started.
+  /// Descendants of this process are of the tree, too. It is a container's first one, which its
+  /// engine has started.
   void add_root(pid_t process);
 
  private:

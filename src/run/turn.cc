@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 /// Watching means looking at least this often.
 constexpr Duration longest_gap_in_watching = std::chrono::seconds(5);
 
-/// Of a crowd of waiters who cannot use what is free, no more than this are judged one by one.
+/// In a crowd of waiters that cannot use what is free, only so many are judged one by one.
 constexpr std::size_t most_played_through = 32;
 
 }  // namespace
@@ -151,7 +151,7 @@ bool is_longer(std::optional<milliseconds> limit, std::optional<milliseconds> ot
 ToGather to_gather(const Snapshot& snapshot, const Placement& placement, const Request& request,
                    Duration at_head) {
   ToGather gathers{.devices = worth_gathering(placement, request, snapshot)};
-  // What surely comes free is held until then: short jobs may have it meanwhile.
+  // A device that surely comes free is held until then: short jobs may have it meanwhile.
   if (const auto complete = gathered_at({.gathered = gathers.devices}, snapshot)) {
     gathers.remaining = milliseconds(complete->unix_ms - snapshot.taken.unix_ms) + gather_limit;
     return gathers;

@@ -1,11 +1,11 @@
 #pragma once
-// When a waiter looks at GPUs, and whom it passes over: pure functions of what the waiters show.
-// Who is before whom is settled already: `LedgerView::waiters` stands in the queue's order.
+// When a waiter looks at GPUs, and which waiters it passes over: pure functions of the waiters'
+// state. The order is settled already: `LedgerView::waiters` stands in it.
 //
-// A long queue must cost nothing while nothing happens, so only the first few look at GPUs. The
-// rest ask now and then whether they are among the first few by now, by reading the state of the
-// first few alone. A waiter that leaves something of what is free says so ("passed") and counts
-// for those alone who want the same; one that was stopped stops beating ("stuck") and does not
+// A long queue must cost nothing while nothing happens, so only the first few look at GPUs. Now and
+// then the rest ask whether they are among the first few by now. For that they read the state of
+// the first few alone. A waiter that leaves some of the free devices says so ("passed"). It then
+// counts only for waiters that want the same. A stopped waiter stops beating ("stuck") and does not
 // count. Both keep their place.
 
 #include <chrono>
@@ -24,13 +24,12 @@ namespace berth {
 
 /// So many waiters look at GPUs at a time.
 constexpr std::size_t lookers_at_most = 4;
-/// Those among the first beat once a second at least, the others every 2 s; a look takes 2.5 s at
-/// worst.
+/// The first few beat once a second at least, the others every 2 s. A look takes 2.5 s at worst.
 constexpr Duration beat_interval = std::chrono::seconds(1);
 constexpr Duration stuck_after = std::chrono::milliseconds(4500);
-/// Who could start and does not, although awake, is passed over after this long.
+/// A waiter that could start, is awake, and does not, is passed over after this long.
 constexpr Duration turn_limit = std::chrono::milliseconds(4500);
-/// From then on it keeps nothing from who passed it over, for so long.
+/// From then on, for so long, it keeps nothing from the waiter that passed it over.
 constexpr Duration passed_over_for = std::chrono::minutes(1);
 constexpr Duration longest_patience_asleep = std::chrono::minutes(1);
 /// Somebody asleep asks again after so long per waiter before it: soon enough for a queue that
@@ -42,8 +41,8 @@ constexpr Duration longest_pause = std::chrono::seconds(2);
 
 [[nodiscard]] bool is_stuck(const WaiterState& state, Instant now);
 
-/// How long somebody asleep may wait before asking again: by how many are before it, and not past
-/// the time in which half of them will have gone if the queue goes on moving as it did.
+/// How long a sleeping waiter may wait before it asks again. It depends on how many are ahead. It
+/// ends before half of them will have gone, if the queue moves on as it did.
 [[nodiscard]] Duration sleep_between_asking(std::size_t ahead, std::size_t gone,
                                             Duration meanwhile);
 
@@ -76,12 +75,12 @@ constexpr Duration longest_pause = std::chrono::seconds(2);
 [[nodiscard]] std::vector<std::string> able_to_start(const Snapshot& snapshot, std::size_t position,
                                                      const Policy* policy = nullptr);
 
-/// Those who could start on what is seen and have not for `turn_limit`, although awake: their
-/// machine looks different to them, they are another program's, or want to be in the way. One after
-/// the other: with the first passed over it is the next one's turn.
+/// Waiters that could start by what is seen, are awake, and have not started for `turn_limit`.
+/// Their machine looks different to them, they are another program's, or they want to be in the
+/// way. They are passed over one after the other: after the first it is the next one's turn.
 class LateStarters {
  public:
-  /// Who is passed over by `own` now.
+  /// The waiters that `own` passes over now.
   [[nodiscard]] std::vector<std::string> note(Snapshot seen, const std::string& own, Instant now,
                                               const Policy* policy = nullptr);
   /// Nobody stands in the way of `own`.

@@ -1,6 +1,6 @@
 #pragma once
-// A run under way that has no record (its state directory was full, or could not be written): it is
-// known by its lease, and by its name in its processes' environment. Both die with the job.
+// A run under way that has no record, as its state directory was full or could not be written. Its
+// lease identifies it, and its name in its processes' environment. Both die with the job.
 
 #include <functional>
 #include <string>
@@ -15,12 +15,12 @@
 
 namespace berth {
 
-/// What a lease says of its run, as a record without a directory: stop_run() and wait_for_run()
-/// take it, nothing else does.
+/// A lease's facts about its run, as a record without a directory. Only stop_run() and
+/// wait_for_run() take it.
 [[nodiscard]] RunRecord run_of_claim(const Claim& claim);
 
-/// What is in front of somebody goes on. What nobody would see is not begun; one that is started
-/// again has been. The path of its marks; an error: it is not to be started.
+/// A run that its user watches goes on. A run that nobody would see is not begun, but one that is
+/// started again goes on. Returns the path of its marks; an error: it must not be started.
 [[nodiscard]] Result<std::string> go_without_record(
     const RunOptions& options, Manifest& manifest, const Error& why, bool is_container,
     const std::function<void(const RunNews&)>& tell);
@@ -29,8 +29,9 @@ namespace berth {
 [[nodiscard]] RunRecord known_of(const Manifest& manifest, const Exit& exit,
                                  const std::string& because, Duration lasted);
 
-/// The caller's own run under way of this name: by `claims` the id, or the unique beginning or end
-/// of one; by the processes that carry it the whole id. not_found: there is none. invalid: several.
+/// The caller's own run under way of this name. `claims` find it by its id, or by the unique
+/// beginning or end of one. The processes that carry the id find it by the whole id alone.
+/// not_found: there is none. invalid: several.
 [[nodiscard]] Result<RunRecord> unrecorded_run(std::string_view name,
                                                const std::vector<Claim>& claims,
                                                const std::string& proc = "/proc");

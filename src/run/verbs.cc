@@ -26,7 +26,7 @@ constexpr Duration look_pause = milliseconds(50);
 constexpr Duration kill_patience = std::chrono::seconds(5);
 constexpr Duration heir_patience = std::chrono::seconds(5);
 
-/// Another user's record may name any process; those of the run are his.
+/// Another user's record may name any process. Only that user's own processes can be of the run.
 bool is_somebody_elses(const ProcessId& process, const RunRecord& run, const std::string& proc) {
   if (run.owner.uid == ::geteuid()) return false;
   return user_of(process.pid, proc) != run.owner.uid;
@@ -76,8 +76,8 @@ std::vector<ProcessId> left_of(const RunRecord& run, const std::string& proc) {
   return left;
 }
 
-/// Nobody is seen, and it is known that nobody is there: a keeper lives that would see them, or
-/// none keeps the run any more.
+/// `nobody` means more than that nobody is seen. Either a living keeper would see them, or no
+/// keeper keeps the run any more.
 enum class Left { nobody, somebody, unknown };
 
 /// Its keeper was killed, and another process that holds its record has yet to take its place.
@@ -104,8 +104,9 @@ bool is_gone_by(Clock& clock, Instant deadline, const RunRecord& run, const std:
   return left_by(clock, deadline, run, proc) == Left::nobody;
 }
 
-/// Whom a killed keeper has left the job to needs a moment to find it. Until then its job may be
-/// seen, and nobody who left it: those would get no SIGTERM, and be killed later unasked.
+/// An heir needs a moment to find the job that a killed keeper left. Until then only the job itself
+/// may be seen, and not the processes that left it. Those would get no SIGTERM, and be killed later
+/// unasked.
 Result<void> wait_for_heir(const RunRecord& run, Clock& clock, const std::string& proc) {
   const Instant deadline = clock.now() + heir_patience;
   while (is_between_keepers(as_of_now(run), proc)) {
@@ -131,8 +132,8 @@ bool has_lost_its_device(const RunRecord& run) {
                      [](const RunEvent& event) { return event.kind.starts_with("gpu_"); });
 }
 
-/// Tells the keeper why its job ends. Without it the record says only how, and a follower that
-/// restarts jobs after a fault of their device would start it again.
+/// Tells the keeper why its job ends. Without it the record says only how. A follower restarts jobs
+/// after a fault of their device, and would start this one again.
 Result<void> note_stop_request_of(const RunRecord& run, milliseconds grace) {
   if (run.directory.empty()) return {};
   const OwnersRights rights(run.owner);
@@ -165,14 +166,14 @@ bool was_killed(const RunRecord& run) {
          *container->exit_code.get() == shell_exit_code({.signal = SIGKILL});
 }
 
-/// By the job itself where that is known, else until nobody carries the run's name.
+/// Asks for the job itself where that is known. Else the run lives until no process has its name.
 bool job_lives(const RunRecord& run, const std::string& proc) {
   if (!run.manifest.job) return look_for(run, proc) != Left::nobody;
   const auto living = identify_process(run.manifest.job->pid, proc);
   return living && *living == *run.manifest.job;
 }
 
-/// Of a run without a record only that it has ended is ever known.
+/// If a run has no record, only the fact that it has ended is ever known.
 Result<Exit> wait_without_record(const RunRecord& run, Clock& clock,
                                  const std::function<bool()>& interrupted) {
   Duration pause = milliseconds(20);
@@ -187,8 +188,8 @@ Result<Exit> wait_without_record(const RunRecord& run, Clock& clock,
               run.manifest.id);
 }
 
-/// Who waits is one process without a job, and looks at devices through children of its own. It may
-/// get its device just then: what it has started is stopped as any other.
+/// A waiting run is one process without a job, and looks at devices through children of its own. It
+/// may get its device just then. What it has started is then stopped as any other.
 Result<StopResult> stop_waiting(const RunRecord& run, milliseconds grace, Clock& clock,
                                 const std::string& proc) {
   if (const auto noted = note_stop_request_of(run, grace); !noted) {

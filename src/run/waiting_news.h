@@ -1,5 +1,5 @@
 #pragma once
-// What somebody who waits is told: whenever it changes, and not too often.
+// Tells a waiter news: whenever something changes, and not too often.
 
 #include <optional>
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace berth {
 
-/// What makes two pieces of news different.
+/// Two pieces of news differ if these do.
 struct NewsKey {
   int position = 0;
-  std::vector<std::tuple<DeviceId, Rule, std::vector<std::string>>> reasons;  // by whom
+  std::vector<std::tuple<DeviceId, Rule, std::vector<std::string>>> reasons;  // with holders
   friend bool operator==(const NewsKey&, const NewsKey&) = default;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// A run that waits for its devices: what would end it is noted, and where it is detached and so has
-// a record already, that says in the end that it was never started.
+// A run that waits for its devices. It notes what would end it. A detached run has a record
+// already: that then says that the run was never started.
 
 #include <csignal>
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace berth {
 
-/// While it lives, what would end us in the queue is noted, so that the ticket is taken away. What
-/// was ignored stays ignored, and the job finds everything as it was.
+/// While it lives, a signal that would end us in the queue is noted. So the ticket is taken away.
+/// An ignored signal stays ignored, and the job finds everything as it was.
 class WaitingSignals {
  public:
   WaitingSignals();

@@ -103,7 +103,8 @@ struct Watch {
   Instant end{};
 };
 
-/// A child that has said its last word, or was killed, is gone in a moment; the loop need not wait.
+/// A child that was killed, or that has said its last word, is gone in a moment. The loop need not
+/// wait for it.
 void bury(Loop& loop, pid_t child) {
   const auto ended = reap_if_ended(child);
   if (ended && !*ended)

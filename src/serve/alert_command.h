@@ -1,7 +1,7 @@
 #pragma once
-// A command that is told of an alert: run without a shell, with something on its stdin, for so long
-// and no longer. A small process of ours stands above it, adopts whatever it leaves behind, and
-// ends all of that when the time is over; it dies with the server.
+// Runs a command that is told of an alert. It has no shell, a text on its stdin, and a limited
+// time. A small process of ours stands above it and adopts whatever it leaves behind. It ends all
+// of that when the time is over. It dies with the server.
 
 #include <functional>
 #include <string>

@@ -165,7 +165,7 @@ std::vector<std::string> variables_of(const AlertMessage& message) {
   const bool is_test = message.event == AlertMessage::Event::test;
   std::vector<std::string> all;
   const auto set = [&](std::string_view name, std::string_view value) {
-    // What somebody chose the name of must not end the value early.
+    // A name that a user chose must not end the value early.
     all.push_back(fmt::format("BERTH_ALERT_{}={}", name, printable(value)));
   };
   set("EVENT", name_of(message.event));

@@ -35,8 +35,8 @@ struct AlertMessage {
 /// "CRITICAL on gpu1, GPU 3 (gpu_lost): it fell off the bus …". Begins with SIMULATED where it is.
 [[nodiscard]] std::string sentence_of(const AlertMessage& message);
 
-/// {"berth_alert": 1, "event", "text", "host", "version", "simulated", "alert": {…}}: `text` is the
-/// sentence, where Slack and what is like it look for one.
+/// {"berth_alert": 1, "event", "text", "host", "version", "simulated", "alert": {…}}. `text` is the
+/// sentence: Slack and similar services look for it there.
 [[nodiscard]] std::string to_json(const AlertMessage& message);
 
 /// BERTH_ALERT_…=value.
@@ -46,7 +46,7 @@ struct AlertMessage {
 [[nodiscard]] std::string delivery_line(const AlertReceiver& receiver,
                                         const std::optional<Error>& mistake);
 
-/// The summary with the names of whom it is about: "… nothing is computed: alice, bob".
+/// The summary with the names of affected users: "… nothing is computed: alice, bob".
 [[nodiscard]] std::string summary_with(const Sentence& summary,
                                        const std::vector<std::string>& names);
 

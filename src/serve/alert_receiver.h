@@ -1,5 +1,5 @@
 #pragma once
-// Who is told of alerts, as the configuration has it.
+// The receivers of alerts, as the configuration has them.
 
 #include <chrono>
 #include <string>

@@ -45,7 +45,8 @@ void AlertSender::post(const AlertReceiver& receiver, std::string body, Done don
        .patience_to_connect = receiver.patience,
        .patience = receiver.patience,
        .most_bytes = most_answer_bytes,
-       // Who says 200 has taken it: told again for what he says behind that, he is told for ever.
+       // A receiver that says 200 has taken the message, whatever it says after that. Else it would
+       // be told again for ever.
        .wanted = WantedOfReply::status},
       [done = std::move(done)](const Result<HttpReply>& reply) { done(verdict_on(reply)); });
 }

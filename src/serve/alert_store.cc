@@ -24,7 +24,7 @@ DiskUse disk_of(const std::string& directory) {
   if (::statvfs(directory.c_str(), &facts) != 0 || facts.f_blocks == 0) {
     return disk_of_state(Absent::failed, Absent::failed);
   }
-  // Available to who is not root: what root may take as well helps nobody else.
+  // The space available to ordinary users: what root alone may take helps nobody else.
   return disk_of_state(Bytes(std::uint64_t{facts.f_blocks} * facts.f_frsize),
                        Bytes(std::uint64_t{facts.f_bavail} * facts.f_frsize));
 }
@@ -56,7 +56,7 @@ AlertStore::Opened AlertStore::open(Clock& clock) {
   lock_ = std::move(*lock);
   const auto text = read_file(path_, longest_alert_state);
   keeps_ = text || text.error().code() == ErrorCode::not_found;
-  // What cannot be read now (no descriptor is left, the disk fails) may be sound: it stays.
+  // A file that cannot be read now (no descriptor is left, the disk fails) may be sound: it stays.
   if (!keeps_) return without(text.error());
   if (!text) return {};
   auto state = alert_state_from_json(*text);

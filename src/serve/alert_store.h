@@ -1,6 +1,6 @@
 #pragma once
-// What `berth serve` keeps of alerts on disk, and what it asks disks for their sake. A disk may
-// hang: all but open() is done on a thread of its own, and who waits for it is nobody.
+// What `berth serve` keeps of alerts on disk, and what it asks disks for that. A disk may hang. So
+// all but open() is done on a thread of its own, and nobody waits for it.
 
 #include <memory>
 #include <mutex>
@@ -47,7 +47,7 @@ class AlertStore {
   [[nodiscard]] std::optional<std::string> take_trouble();
 
  private:
-  /// What crosses between the threads.
+  /// The values that cross between the threads.
   struct Shared {
     mutable std::mutex mutex;  // guards all below
     Around around;

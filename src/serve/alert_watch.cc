@@ -133,8 +133,8 @@ void AlertWatch::save_if_due() {
   const Instant now = clock_.now();
   const std::uint64_t change = post_.change() + environment_.change();
   wants_save_ = wants_save_ || change != saved_change_ || now >= next_save_;
-  // Before the first look nothing is known that the file does not have, and it may have messages
-  // that are not in the queues yet.
+  // Before the first look the file knows all that we know. It may also have messages that are not
+  // in the queues yet.
   if (!store_ || !wants_save_ || last_look_ == Instant{}) return;
   AlertState state{.active = tracker_.active(),
                    .ended = {tracker_.ended().begin(), tracker_.ended().end()},

@@ -1,7 +1,7 @@
 #pragma once
-// AlertWatch, of `berth serve`: each look goes through the rules into the tracker; what begins and
-// ends is announced, sent to the configured receivers, and kept over a restart. One thread, the
-// loop's.
+// AlertWatch, of `berth serve`. Each look goes through the rules into the tracker. What begins or
+// ends is announced, sent to the configured receivers, and kept over a restart. It has one thread,
+// the loop's.
 
 #include <functional>
 #include <memory>

@@ -12,7 +12,7 @@
 #include "view/health_text.h"
 
 extern "C" {
-// Of the document that src/serve/openapi.S places in the program.
+// The document that src/serve/openapi.S places in the program.
 extern const char berth_openapi[];
 extern const char berth_openapi_end[];
 }
@@ -45,8 +45,8 @@ HttpResponse answer_stream(const Question&) {
   return response;
 }
 
-/// A browser has no word for "ask me who I am": being refused once makes it ask, and it knows from
-/// then on, also for server-sent events.
+/// A browser cannot ask "who am I?" by itself. One refusal makes it ask its user. From then on it
+/// sends the token, also for server-sent events.
 HttpResponse answer_login(const Question& question) {
   HttpResponse response;
   if (question.principal.is_known()) {
@@ -106,7 +106,7 @@ constexpr auto routes = std::to_array<Route>({
     {Method::post, "/api/v1/compose", WorkKind::loop, Kept::no, answer_compose},
 });
 
-/// What "*" stands for; nothing: another path.
+/// The part of the path that "*" stands for; nothing: another path.
 std::optional<std::string_view> match(std::string_view pattern, std::string_view path) {
   const std::size_t star = pattern.find('*');
   if (star == std::string_view::npos) {
@@ -172,8 +172,8 @@ HttpResponse answer_asset(const Asset& asset) {
   return response;
 }
 
-/// A card for other pages' frames, which is a file of the page as others are: the device that it is
-/// of; empty: all.
+/// The device of a card for other pages' frames; empty: all devices. Such a card is a file of the
+/// page like others.
 std::optional<std::string_view> card_in(std::string_view path) {
   if (path == "/embed/server") return "";
   return match("/embed/gpu/*", path);

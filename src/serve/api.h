@@ -1,6 +1,6 @@
 #pragma once
-// The API: what is asked in, what is answered out. `answer` holds no state and opens no socket;
-// what it needs beyond the newest snapshot (records, history, acting on processes) it is given.
+// The API: a question goes in, an answer comes out. `answer` holds no state and opens no socket. It
+// is given what it needs beyond the newest snapshot: records, history, acting on processes.
 
 #include <chrono>
 #include <cstdint>
@@ -91,7 +91,7 @@ struct RequestContext {
   std::vector<Planned> planned;                // reservations that are to begin
   EnergyPrice price;
   std::shared_ptr<const GroupBook> book = std::make_shared<const GroupBook>();
-  /// Of this snapshot, policy and book; null: the handler makes them.
+  /// For this snapshot, policy and book. Null: the handler makes them.
   std::shared_ptr<ViewCache> views;
   std::shared_ptr<const FleetView> fleet;    // the servers beside this one; null: none
   std::shared_ptr<const AlertBoard> alerts;  // null: nobody watches for any
@@ -108,10 +108,13 @@ struct RequestContext {
 /// How long the newest snapshot may be behind before it is called stale.
 [[nodiscard]] bool is_stale(const RequestContext& context);
 
-/// Where an answer is made. `loop`: from memory alone. `history`: it reads the server's own history
-/// and may take as long as a disk does. `homes`: it reads what lies in people's homes, which may
-/// hang for ever and then must keep nobody from the history. `act`: it waits for processes to end.
-/// `stream`: it never ends. `pack`: it is made from memory, and compressed elsewhere.
+/// Where an answer is made.
+/// `loop`     from memory alone.
+/// `history`  reads the server's own history, and may take as long as a disk does.
+/// `homes`    reads people's homes, which may hang for ever. It must keep nobody from the history.
+/// `act`      waits for processes to end.
+/// `stream`   never ends.
+/// `pack`     is made from memory, and compressed elsewhere.
 enum class WorkKind { loop, history, homes, act, stream, pack };
 [[nodiscard]] WorkKind work_kind_of(const HttpRequest& request);
 

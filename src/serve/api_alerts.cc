@@ -1,4 +1,4 @@
-// Alerts: what goes on, what was lately resolved, and whether those who are to be told are reached.
+// Alerts: what goes on, what was lately resolved, and whether the receivers are reached.
 
 #include "serve/alert_message.h"
 #include "serve/api_json.h"
@@ -7,7 +7,7 @@ namespace berth::serve {
 
 namespace {
 
-/// Names that the principal may see, of whom it is about.
+/// The names of affected users that the principal may see.
 std::vector<std::string> names_seen(const Alert& alert, const Principal& principal,
                                     const RequestContext& context) {
   std::vector<std::string> names;

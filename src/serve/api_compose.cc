@@ -1,5 +1,5 @@
-// Composing a `berth run` command: what the members of a job (place/job_spec.h) would get on the
-// machine as it was seen last. Nothing is taken.
+// Composes a `berth run` command. Says what a job (place/job_spec.h) would get on the machine as of
+// the last look. Nothing is taken.
 
 #include <fmt/ranges.h>
 
@@ -122,7 +122,7 @@ HttpResponse answer_compose(const Question& question) {
   }
   const auto job = job_in(body);
   if (!job) return error_response(job.error());
-  // What the principal may not see stands in his way all the same, without a name.
+  // What the principal may not see still stands in the way, without a name.
   const auto seen = seen_by(question.principal, question.context);
   const Placement placement = place_newcomer(*seen, job->request);
   return json_answer([&](Archive& archive) {

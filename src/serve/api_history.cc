@@ -35,7 +35,7 @@ std::expected<TimeSpan, HttpResponse> span_of(const Question& question) {
       static_cast<std::uint64_t>(std::max<std::int64_t>(question.context.now.unix_ms, 0));
   auto until = number_parameter(question.request, "until", now, 0, latest);
   if (!until) return std::unexpected(until.error());
-  // Of what is to come nothing can be said, least that nobody looked.
+  // Nothing can be said of the future, not even that nobody looked.
   until = std::min(*until, now);
   const auto a_day_before = *until > day_ms ? *until - day_ms : 0;
   const auto since = number_parameter(question.request, "since", a_day_before, 0, latest);
@@ -59,7 +59,7 @@ AccessLevel access_to(const Question& question, std::optional<std::int64_t> uid)
                       *question.context.book);
 }
 
-/// Names of users and jobs are somebody's; those of GPUs and days nobody's.
+/// Rows of users and jobs belong to a user. Rows of GPUs and days belong to nobody.
 bool may_see(const Question& question, UsageBy by, const UsageRow& row) {
   switch (by) {
     case UsageBy::gpu:
@@ -161,7 +161,7 @@ std::vector<std::optional<double>> in_steps(const HistorySeries& series, const T
 
 }  // namespace
 
-/// Of all devices together, small enough for a page that draws them at once.
+/// All devices together, small enough for a page that draws them at once.
 HttpResponse answer_recent(const Question& question) {
   if (question.context.history == nullptr) return no_history(question.context);
   const auto span = span_of(question);
@@ -182,7 +182,7 @@ HttpResponse answer_recent(const Question& question) {
   const auto seen = question.context.snapshot;
   for (const Device& device : seen ? seen->devices : std::vector<Device>()) {
     devices.push_back(device.id);
-    // What was never recorded, or not yet, is no step of anything.
+    // A device that was never recorded, or not yet, has no step of anything.
     values[device.id.text()].resize(*points);
   }
   const auto found = question.context.history->series_of(

@@ -68,7 +68,7 @@ template <class Item, class IdOf, class WriteItem>
 }
 
 // The parts of the API, one per file. `id`: the last or the last but one part of the path.
-/// "alerts": with the names of whom they are about, as far as the principal may see them.
+/// "alerts": with the names of affected users, as far as the principal may see them.
 void write_active_alerts(Archive& archive, const Principal& principal,
                          const RequestContext& context);
 

@@ -114,7 +114,7 @@ void write_process(Archive& archive, const GpuProcess& use, const Snapshot& seen
   archive.derived("lease", claim != nullptr ? std::optional(claim->id) : std::nullopt);
 }
 
-/// What policy took away is null.
+/// A member that the policy took away is null.
 template <class ClaimOrWaiter>
 void write_promise(Archive& archive, ClaimOrWaiter promise) {
   walk(archive, promise, Form::nullable);

@@ -1,5 +1,5 @@
-// What the page asks beside the overview: one device's readings, who is near whom, the last minutes
-// of all, the queue with its reasons, cards for frames.
+// What the page asks for beside the overview. It asks for one device's readings, near devices and
+// the last minutes of all. Also for the queue with its reasons, and for cards for frames.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

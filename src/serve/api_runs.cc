@@ -45,7 +45,8 @@ void write_shown(Archive& archive, const FoundRun& run, const Question& question
             RunReader::other);
 }
 
-/// Whose runs the principal may know of. Of others he learns not even that they exist.
+/// The users whose runs the principal may know of. The principal does not even learn that others'
+/// runs exist.
 RunSource::IsShown shown_in(const Question& question) {
   return [&question](uid_t owner) { return access_to(owner, question) != AccessLevel::numbers; };
 }
@@ -90,7 +91,7 @@ bool is_given(const Manifest& manifest, std::string_view device) {
   });
 }
 
-/// That it is known to have gone wrong, however.
+/// Whether it is known to have gone wrong, in whatever way.
 bool has_failed(const RunRecord& run) {
   return run.end && run.end->known && !run.end->gave_back &&
          (run.end->exit.code != 0 || run.end->exit.signal != 0);

@@ -1,7 +1,7 @@
 #pragma once
-// DeliveryQueue: what has to be told to whom, and when it is tried again. Each receiver has a queue
-// of his own with a bound, and one message on its way; one who hangs or refuses keeps nobody else
-// waiting. Pure: it says what to send, and is told how that went.
+// DeliveryQueue: what has to be sent to which receiver, and when it is tried again. Each receiver
+// has a bounded queue of its own, and one message on its way. A receiver that hangs or refuses
+// keeps nobody else waiting. Pure: it says what to send, and is told how that went.
 
 #include <cstdint>
 #include <deque>
@@ -39,15 +39,15 @@ class DeliveryQueue {
     std::size_t messages = 0;
     friend bool operator==(const Dropped&, const Dropped&) = default;
   };
-  /// Queues of those that stay stay; what waits for them is tried again at once. What is dropped
-  /// with those that go is said.
+  /// Receivers that stay keep their queues, and their messages are tried again at once. Returns
+  /// what is dropped with the receivers that go.
   std::vector<Dropped> set_receivers(std::vector<AlertReceiver> receivers, Instant now);
   [[nodiscard]] const AlertReceiver* find(const std::string& name) const;
 
   /// For everybody who wants to hear of it.
   void put(const AlertMessage& message, Instant now);
-  /// For one alone, whatever he wants to hear: what an earlier daemon could not deliver. False:
-  /// nobody is called so.
+  /// For one receiver alone, whatever it wants to hear: what an earlier daemon could not deliver.
+  /// False: no receiver has this name.
   bool put_for(const std::string& receiver, const AlertMessage& message, Instant now);
 
   struct Delivery {
@@ -57,8 +57,8 @@ class DeliveryQueue {
   };
   /// What is to be sent now; each counts as on its way until done() is told of it.
   [[nodiscard]] std::vector<Delivery> due(Instant now);
-  /// How it went with the delivery of that number. A sentence for the log where that is new: it
-  /// fails, or works again. Of a delivery that nobody waits for any more it is passed over.
+  /// How it went with the delivery of that number. Returns a sentence for the log if it newly
+  /// fails, or works again. A delivery that nobody waits for any more is passed over.
   std::optional<std::string> done(std::uint64_t delivery, const Result<void>& how, Moment now);
 
   [[nodiscard]] std::vector<DeliveryFigures> figures() const;

@@ -12,7 +12,7 @@ namespace berth::serve {
 /// As a browser is told a hash.
 [[nodiscard]] std::string sha256_base64(std::string_view bytes);
 
-/// Takes as long whatever the texts say, so that an answer's delay tells nothing of them. Texts of
+/// Takes as long whatever the texts say. So an answer's delay tells nothing of them. Texts of
 /// different length differ at once.
 [[nodiscard]] bool equal_in_constant_time(std::string_view a, std::string_view b);
 

@@ -27,8 +27,9 @@ class DnsCache {
   DnsCache(const DnsCache&) = delete;
   DnsCache& operator=(const DnsCache&) = delete;
 
-  /// At once where it is an address, or a name that was ever found: an old answer is used while a
-  /// newer one is looked for. not_found: nobody knows it; busy: too many are being looked up.
+  /// Calls `done` at once for an address, or for a name that was ever found. An old answer is used
+  /// while a newer one is looked up. not_found: nobody knows the name; busy: too many are being
+  /// looked up.
   void find(const std::string& host, std::uint16_t port, Done done);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// A strict reader of what the metrics pages write, for tests only: what Prometheus would let pass,
-// such as a family in two pieces or a number that is none, is a fault here.
+// A strict reader of what the metrics pages write, for tests only. It fails on faults that
+// Prometheus lets pass. Examples: a family in two pieces, a number that is none.
 
 #include <fmt/format.h>
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration patience_to_connect = std::chrono::seconds(2);
 constexpr Duration patience_for_answer = std::chrono::seconds(5);
-/// Of one command, which may have as few as 1024 descriptors.
+/// For one command, which may have as few as 1024 descriptors.
 constexpr std::size_t most_at_once = 256;
 
 /// The one line of the file.

@@ -1,7 +1,7 @@
 #pragma once
-// Fleet: the other servers beside this one. Each is asked for its own overview every few seconds;
-// its hosts are its own business, so that two who join each other show no more than two. No thread
-// per host, and each one's failure is its own.
+// Fleet: the other servers beside this one. Each is asked for its own overview every few seconds,
+// and never for the hosts beside it. So two servers that join each other show no more than two.
+// There is no thread per host, and each one's failure is its own.
 
 #include <functional>
 #include <memory>
@@ -36,8 +36,8 @@ class Fleet {
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
-  /// From now on these, each asked for the first time within a moment; what is known of those that
-  /// stay is kept. Reads the files of tokens and certificates again.
+  /// From now on the fleet has these members. Each is asked for the first time within a moment.
+  /// What is known of members that stay is kept. Reads the files of tokens and certificates again.
   void join(std::vector<FleetMember> members, PollRules rules);
   /// Null: nobody is joined.
   [[nodiscard]] std::shared_ptr<const FleetView> view() const;

@@ -28,7 +28,7 @@ struct FleetMember {
   friend bool operator==(const FleetMember&, const FleetMember&) = default;
 };
 
-/// What serve.toml says under [join].
+/// The settings under [join] in serve.toml.
 struct JoinSettings {
   std::vector<std::string> hosts;
   std::string file;  // empty: none

@@ -10,8 +10,8 @@ namespace berth::serve {
 /// Before it was ever asked.
 [[nodiscard]] HostReport unasked(const FleetMember& member);
 
-/// After it was asked. `before`: the report until now. Who did not answer once is stale and keeps
-/// what he said; the second time he is unreachable, and nothing is known.
+/// The report after the host was asked. `before`: the report until now. A host that did not answer
+/// once is stale and keeps its report. The second time it is unreachable, and nothing is known.
 [[nodiscard]] HostReport report_after(const HostReport& before, const Result<HttpReply>& answer,
                                       WallTime asked, bool with_token);
 

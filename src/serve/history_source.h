@@ -14,7 +14,7 @@
 
 namespace berth::serve {
 
-/// What energy costs where the server stands.
+/// The price of energy where the server stands.
 struct EnergyPrice {
   std::optional<double> per_kwh;
   std::string currency;  // empty: none is set
@@ -28,7 +28,7 @@ std::size_t keep_newest(std::vector<T>& list, std::size_t most) {
   return too_many;
 }
 
-/// Who had what, and what happened, with the devices that it happened on.
+/// Users of devices and events, each with its devices.
 struct Timeline {
   std::vector<HistoryDevice> devices;
   std::vector<history::Span> spans;
@@ -46,7 +46,7 @@ class History {
     if (!found) return std::unexpected(std::move(found).error());
     return std::move(found->front());
   }
-  /// Of each of these devices, in their order: one question of the store for all.
+  /// For each of these devices, in their order: one question to the store for all.
   [[nodiscard]] virtual Result<std::vector<HistorySeries>> series_of(
       std::span<const DeviceId> devices, const SeriesQuery& query) const = 0;
   /// Days begin as local time has them.

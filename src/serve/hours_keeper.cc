@@ -23,7 +23,7 @@ void HoursKeeper::keep(const Moment& now) {
   if (now.steady < due_) return;
   constexpr std::chrono::seconds between{60};
   due_ = now.steady + between;
-  // What fails is seen by those who read: they say that nobody counts.
+  // A failure here is not told: readers of the file see that nobody counts.
   (void)workers_.give([history = history_, file = file_, at = now.wall] {
     (void)write_hours_from(history, at, file);
   });

@@ -1,6 +1,6 @@
 #pragma once
-// HoursKeeper: what root's `berth serve` writes down of each user's GPU-hours, from the history it
-// keeps, for the rules of the policy that count them (config/policy_file.h).
+// HoursKeeper: root's `berth serve` writes down each user's GPU-hours here. It takes them from the
+// history that it keeps. The policy's rules that count hours read them (config/policy_file.h).
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What http_*.cc share of Asio. Nobody else includes this.
+// The parts of Asio that http_*.cc share. No other file includes this.
 
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>

@@ -25,8 +25,8 @@ using TlsContext = asio::ssl::context;
 using SharedTls = std::shared_ptr<TlsContext>;
 constexpr std::size_t piece = 16 << 10;
 
-/// Where systems keep the authorities they trust; OpenSSL as linked here knows Debian's place
-/// alone.
+/// The places where systems keep the authorities they trust. OpenSSL as linked here knows Debian's
+/// place alone.
 constexpr std::array<const char*, 4> bundles = {"/etc/ssl/certs/ca-certificates.crt",
                                                 "/etc/pki/tls/certs/ca-bundle.crt",
                                                 "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
@@ -194,8 +194,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     connect();
   }
 
-  /// Addresses one after the other, each with its share of the time, so that one that swallows
-  /// packets does not keep the next from being tried.
+  /// Tries addresses one after the other, each with its share of the time. So an address that
+  /// swallows packets does not keep the next from being tried.
   void connect() {
     ErrorOfAsio ignored;
     socket_.close(ignored);
@@ -273,8 +273,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     on_stream([this](auto& stream) {
       asio::async_write(stream, asio::buffer(sent_),
                         [self = shared_from_this()](const ErrorOfAsio&, std::size_t) {
-                          // Who refuses a request before all of it has come has answered all the
-                          // same: reading tells.
+                          // A server may refuse a request before all of it has come. It has still
+                          // answered: reading tells.
                           if (self->done_) self->read();
                         });
     });

@@ -1,8 +1,8 @@
 #pragma once
 // Requests of our own to other servers: one asynchronous exchange over http, https or a Unix
-// socket, bounded in time and bytes whatever the other end does. Lives in a Loop's thread and never
-// makes it wait: names are looked up by a few threads of its own, so a name server that hangs costs
-// only those who ask for a name that is not known yet. Redirects are not followed; each exchange
+// socket. It is bounded in time and bytes, whatever the other end does. It lives in a Loop's thread
+// and never makes it wait. A few threads of its own look up names. So a name server that hangs
+// delays only requests for names that are not known yet. Redirects are not followed. Each exchange
 // has a connection of its own.
 
 #include <chrono>

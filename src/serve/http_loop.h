@@ -22,8 +22,8 @@ class Loop {
   /// From any thread.
   void post(std::function<void()> act);
   void after(Duration wait, std::function<void()> act);
-  /// Once, when the descriptor can be read or `patience` is over, whichever comes first; after a
-  /// second at most where it cannot be watched (no descriptor is left). It may be closed meanwhile.
+  /// Acts once, when the descriptor can be read or `patience` is over. If it cannot be watched (no
+  /// descriptor is left), acts after a second at most. The descriptor may be closed meanwhile.
   void when_readable(int fd, Duration patience, std::function<void()> act);
 
   struct Parts;

@@ -76,8 +76,8 @@ Result<bool> ReplyReader::feed(std::string_view bytes) {
   Parts& own = *parts_;
   if (own.is_whole()) return true;
   own.received += bytes.size();
-  // A body in pieces of one byte has more around it than in it: twice the room is enough for any
-  // that means well.
+  // A body in pieces of one byte has more bytes around it than in it. Twice the room is enough for
+  // every honest server.
   if (own.received > 2 * (own.most_body_bytes + most_reply_header_bytes)) {
     return too_large(own.most_body_bytes);
   }

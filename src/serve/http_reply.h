@@ -1,6 +1,6 @@
 #pragma once
-// What another server answered to a request of ours, from hostile bytes to values: headers, length
-// and body are bounded, and so is what the body becomes when it is unpacked. No sockets.
+// Another server's answer to a request of ours, from hostile bytes to values. Headers, length and
+// body are bounded, and so is the body once it is unpacked. No sockets.
 
 #include <memory>
 #include <optional>
@@ -21,8 +21,8 @@ struct HttpReply {
 [[nodiscard]] std::optional<std::string_view> header_of(const HttpReply& reply,
                                                         std::string_view name);
 
-/// `status`: the answer is whole with its headers; what stands behind them is neither read nor
-/// judged, and need not be there.
+/// `status`: the answer is whole with its headers. What follows them is neither read nor judged,
+/// and may be missing.
 enum class WantedOfReply { all, status };
 
 /// Skips answers that only say that the real one is still to come (1xx).

@@ -183,7 +183,7 @@ TEST(ReplyReader, SkipsInterimAnswers) {
   EXPECT_FALSE(goes_on);
 }
 
-/// Who wants the status alone.
+/// Reads for a caller that wants the status alone.
 Result<HttpReply> status_of(std::string_view text, std::size_t step = 1 << 14) {
   ReplyReader reader(Method::post, 1000, WantedOfReply::status);
   for (; !text.empty(); text.remove_prefix(std::min(step, text.size()))) {

@@ -19,8 +19,8 @@ void start_parser(std::optional<RequestParser>& parser) {
 }
 
 std::expected<HttpRequest, HttpResponse> request_of(const RawRequest& raw, bool is_chunked) {
-  // What follows such a head may be a body: taken for the next request, it would be somebody's
-  // way around a proxy.
+  // A body may follow such a head. If it were taken for the next request, it would be a way around
+  // a proxy.
   if (raw.count(http::field::transfer_encoding) != 0 && !is_chunked) {
     return std::unexpected(
         error_response(501, "transfer_encoding", "only chunked bodies are understood", ""));
@@ -42,7 +42,7 @@ std::expected<HttpRequest, HttpResponse> request_of(const RawRequest& raw, bool 
     request.headers.emplace_back(std::move(small),
                                  std::string(field.value().data(), field.value().size()));
   }
-  // A whole URL says which host is meant, whatever the header says (RFC 9112, 3.2.2).
+  // A whole URL names the host, and the header does not count then (RFC 9112, 3.2.2).
   if (!target->host.empty()) request.headers.emplace_back("host", std::move(target->host));
   request.body = raw.body();
   return request;

@@ -1,6 +1,6 @@
 #pragma once
-// What a stranger's bytes may be as an HTTP request, and what is said to those that are none. Apart
-// from the connection, so that a fuzzer reads as the server does.
+// Whether a stranger's bytes are an HTTP request, and the answer to bytes that are none. It stands
+// apart from the connection, so that a fuzzer reads as the server does.
 
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/http/parser.hpp>

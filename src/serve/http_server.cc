@@ -19,7 +19,7 @@ namespace berth::serve {
 
 namespace {
 
-/// Which file a path leads to, whatever it is called.
+/// The file that a path leads to, whatever its name.
 using FileIdentity = std::pair<dev_t, ino_t>;
 
 std::optional<FileIdentity> file_at(const std::string& path) {
@@ -133,7 +133,7 @@ Result<void> HttpServer::Parts::open_socket(const std::string& path) {
   }
   local->open(Local(), error);
   if (!error) local->bind(Local::endpoint(path), error);
-  // Everybody may ask: who he is, the kernel says.
+  // Everybody may ask: the kernel says who it is.
   if (!error && ::chmod(path.c_str(), 0666) != 0) return fail_system(errno, "listen at {}", path);
   if (!error) local->listen(most_unaccepted, error);
   if (error) return fail_system(error.value(), "listen at {}", path);
@@ -168,8 +168,8 @@ Result<void> HttpServer::Parts::open_address(const Address& address) {
   return {};
 }
 
-/// Whether there is a place now. A peer with many silent connections makes room, then the one that
-/// idled longest: an earnest one asks in a moment, and from few connections.
+/// Whether there is a place now. First a peer with many silent connections makes room, then the
+/// longest idle connection. An honest peer asks in a moment, and from few connections.
 bool HttpServer::Parts::make_room(ConnectionSlots& places) {
   const auto tell = [&](std::string_view kind, const std::string& what) {
     server->handler.note(kind, fmt::format("{} connections at once: {}", places.taken, what),

@@ -1,6 +1,6 @@
 #pragma once
-// The listeners: sockets that requests come in through. What comes in goes to the handler; this
-// file knows bytes, connections and time.
+// The listeners: sockets that requests come in through. Requests go to the handler. This file knows
+// bytes, connections and time.
 
 #include <functional>
 #include <memory>
@@ -21,7 +21,7 @@ namespace berth::serve {
 struct ListenPlan {
   std::string socket;  // the Unix socket's path; empty: none
   std::vector<Address> listen;
-  /// Of the addresses that others can reach.
+  /// For the addresses that others can reach.
   std::optional<TlsFiles> tls;
   /// One of eight is for the Unix socket alone.
   std::size_t most_connections = 4096;
@@ -38,9 +38,9 @@ class HttpServer {
 
   /// As they were opened: a port of 0 has become a number.
   [[nodiscard]] const std::vector<Address>& addresses() const;
-  /// Reads the certificates again; those in use stay where that fails.
+  /// Reads the certificates again. If that fails, those in use stay.
   [[nodiscard]] Result<void> reload_certificates(const TlsFiles& files);
-  /// Tells all who read server-sent events what is new.
+  /// Tells all readers of server-sent events what is new.
   void wake_subscribers();
   /// Takes nobody in any more, lets everybody finish who is being answered, then calls `done`.
   void drain(std::function<void()> done);

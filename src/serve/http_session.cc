@@ -147,8 +147,8 @@ class HttpSession final : public Session {
     begin_stream(*request, std::move(std::get<Streaming>(reception).principal));
   }
 
-  /// What others do for us. Who of the two comes first: they, to begin with it, or our patience, to
-  /// end. What was refused while it waited is never begun.
+  /// A task that other threads do for us. Either they begin it first, or our patience ends it
+  /// first. What was refused while it waited is never begun.
   enum class Stage { waits, begun, refused };
   struct Task {
     /// True: it was for us to say.
@@ -157,7 +157,7 @@ class HttpSession final : public Session {
       return stage.compare_exchange_strong(from, to);
     }
     std::atomic<Stage> stage = Stage::waits;
-    /// Of the thread that moved the stage on.
+    /// These belong to the thread that moved the stage on.
     HttpRequest request;
     Elsewhere how;
     std::shared_ptr<HttpSession> session;
@@ -197,7 +197,7 @@ class HttpSession final : public Session {
     send(finished(task->request, not_begun(work)));
   }
 
-  /// What others read for us is not waited for without end: a file server may have gone.
+  /// A read by other threads is not waited for without end: a file server may have gone.
   void lose_patience_with(const std::shared_ptr<Task>& task, std::uint64_t turn) {
     const WorkKind work = task->how.work;
     others_.expires_after(work == WorkKind::act ? patience_for_act : patience_for_disk);
@@ -211,7 +211,7 @@ class HttpSession final : public Session {
   }
   HttpResponse given_up(Task& task, WorkKind work) {
     if (task.move_on(Stage::refused)) {
-      // What stays in the queue holds nothing.
+      // A task that stays in the queue holds nothing.
       task.session.reset();
       task.request = {};
       task.how = {};
@@ -232,7 +232,7 @@ class HttpSession final : public Session {
                  "see what hangs: ps -eo pid,stat,wchan:20,args | grep ' D'");
   }
   HttpResponse not_begun(WorkKind work) {
-    // Who waits behind those that hang is told the same.
+    // A request that would wait behind hanging ones gets the same answer.
     if (work != WorkKind::act && server_->crew_at(work).hangs()) return hangs(work);
     return later("busy", "too much is being read or done already, and this was not begun",
                  "ask again in a moment");
@@ -298,7 +298,7 @@ class HttpSession final : public Session {
     });
   }
 
-  /// A reader of events sends nothing more; what comes is his end.
+  /// A reader of events sends nothing more. What comes next is the end of the connection.
   void notice_end() {
     stream_.async_read_some(buffer_.prepare(first_piece),
                             [self = self()](const ErrorOfAsio& error, std::size_t) {
@@ -307,8 +307,8 @@ class HttpSession final : public Session {
                             });
   }
 
-  /// Says that nothing more comes, and reads on for a moment: closing at once, with bytes unread,
-  /// would take the answer away from under the reader.
+  /// Says that nothing more comes, and reads on for a moment. If it closed at once, with bytes
+  /// unread, the reader would lose the answer.
   void linger() {
     ErrorOfAsio ignored;
     lowest().socket().shutdown(asio::socket_base::shutdown_send, ignored);

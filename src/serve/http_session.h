@@ -20,13 +20,13 @@ class Session;
 struct ConnectionSlots {
   std::size_t most = 0;
   std::size_t taken = 0;
-  /// Those that wait for a further request, the one that has waited longest first.
+  /// Sessions that wait for a further request. The one that has waited longest is first.
   std::list<Session*> idle;
-  /// Those whose request, or first word, is not here yet, by whose they are; the oldest is first.
+  /// Sessions whose request, or first word, is not here yet, by their peer. The oldest is first.
   std::map<std::string, std::list<Session*>> unfinished;
 };
 
-/// Threads that do one kind of what is not done in the loop.
+/// Threads for one kind of work that the loop does not do.
 struct Crew {
   explicit Crew(int how_many) : workers(how_many), threads(how_many) {}
   /// Each of them is at something that nobody waits for any more.

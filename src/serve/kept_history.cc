@@ -9,7 +9,7 @@ namespace berth::serve {
 
 namespace {
 
-/// A disk that answers has its history open by then; one that does not holds nobody up.
+/// A disk that answers has its history open by then. A disk that does not holds nobody up.
 constexpr std::chrono::milliseconds opening_patience{500};
 constexpr std::chrono::seconds between_openings{10};
 /// Damage that a reader met is looked for in the whole file: not for each who asks.
@@ -74,7 +74,7 @@ Result<std::vector<HistorySeries>> StoredHistory::series_of(std::span<const Devi
   auto reader = HistoryReader::open(path_);
   if (!reader) return told<Found>(std::unexpected(std::move(reader).error()));
   auto found = reader->series_of(devices, query);
-  // What was asked is wrong, not the store.
+  // The question is wrong, not the store.
   const auto* facts = history::find_metric(query.metric);
   const bool is_known = facts != nullptr && facts->read != nullptr;
   return is_known ? told(std::move(found)) : found;

@@ -1,6 +1,6 @@
 #pragma once
-// The history that the server keeps: its writer, which is started again where its store could not
-// be opened, and StoredHistory, which answers from the store.
+// The history that the server keeps. Its writer is started again if its store could not be opened.
+// StoredHistory answers from the store.
 
 #include <functional>
 #include <memory>

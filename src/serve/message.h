@@ -1,6 +1,6 @@
 #pragma once
-// What was asked over HTTP and what is answered, as plain values: everything behind the listeners
-// is a function from the one to the other, and knows no sockets.
+// A question over HTTP and its answer, as plain values. Everything behind the listeners is a
+// function from question to answer, and knows no sockets.
 
 #include <memory>
 #include <optional>
@@ -31,7 +31,7 @@ struct HttpResponse {
   bool is_plain = false;
   /// Shared: one answer goes to many. Null: no body.
   std::shared_ptr<const std::string> body;
-  /// The same as gzip has it, where that was made before; null: made when somebody takes it so.
+  /// The body as gzip, if it was made before. Null: it is made when a client takes it so.
   std::shared_ptr<const std::string> gzipped;
 };
 
@@ -45,7 +45,7 @@ struct HttpResponse {
 struct Target {
   std::string path;
   Pairs query;
-  /// Of a target written as a whole URL; empty: none.
+  /// From a target written as a whole URL; empty: none.
   std::string host;
 };
 /// Nothing: no path, a broken escape, a control character, or a path that climbs ("..").

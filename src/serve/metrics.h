@@ -1,7 +1,7 @@
 #pragma once
-// The Prometheus page as a pure function: what was looked at goes in, text comes out, and nothing
-// here knows a socket, a clock or a scraper. What a page says is of the newest look and never
-// older: nothing is kept from one look to the next. A reading that is absent has no line.
+// The Prometheus page as a pure function: a look goes in, text comes out. Nothing here knows a
+// socket, a clock or a scraper. A page tells of the newest look alone: nothing is kept from one
+// look to the next. An absent reading has no line.
 //
 //   const Scrape scrape{.snapshot = *published, .age = now - published_at, …};
 //   const MetricsFormat format = negotiated(accept_header);

@@ -16,7 +16,8 @@ namespace berth::serve {
 
 namespace {
 
-/// What a family with several rows of the field table is as a whole; its rows' help is of one each.
+/// The help of a family that has several rows of the field table. Each row's own help tells of that
+/// row alone.
 struct GroupHelp {
   std::string_view family;
   std::string_view help;

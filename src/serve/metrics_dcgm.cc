@@ -1,6 +1,6 @@
-// The dcgm profile: dcgm-exporter's default counters (etc/default-counters.csv of 4.5.3-4.8.2)
-// under its names, types, units and labels in its order, so that what was built for it works
-// unchanged. Where DCGM asks what the driver does not tell us, there is no sample.
+// The dcgm profile: dcgm-exporter's default counters (etc/default-counters.csv of 4.5.3-4.8.2).
+// Names, types, units and labels are dcgm-exporter's, in its order. So what was built for it works
+// unchanged. If the driver does not tell us what DCGM asks for, there is no sample.
 
 #include <algorithm>
 #include <array>
@@ -23,8 +23,8 @@ std::optional<Decimal> dcgm_license(const Device& device) {
   return decimal(status.get()->starts_with("Licensed") ? 1 : 0);
 }
 
-/// DCGM's field 449, called a counter, is a rate: what the link counters (KiB, both directions)
-/// grew by in a second, divided by 1000.
+/// DCGM's field 449 is called a counter, and is a rate. It is what the link counters (KiB, both
+/// directions) grew by in a second, divided by 1000.
 std::optional<Decimal> dcgm_nvlink(const Device& device) {
   const auto sent = device.details.get<BytesPerSecond>(Detail::nvlink_sent_rate);
   const auto received = device.details.get<BytesPerSecond>(Detail::nvlink_received_rate);

@@ -1,4 +1,4 @@
-// What doc/METRICS.md says beside the field table.
+// The parts of doc/METRICS.md beside the field table.
 
 #include <fmt/format.h>
 

@@ -139,8 +139,8 @@ void Exposition::write_head() {
   if (format_ == MetricsFormat::text_0_0_4) {
     if (family_.type == MetricType::counter) type = "counter";
   } else if (family_.type == MetricType::counter) {
-    // A counter of another program's that is not called …_total has no type there: its name is what
-    // dashboards ask for.
+    // Another program's counter may be called without …_total. It has no type there, because
+    // dashboards ask for its name.
     type = name.ends_with("_total") ? "counter" : "unknown";
     if (name.ends_with("_total")) name.remove_suffix(6);
   } else if (family_.type == MetricType::info) {
@@ -159,8 +159,7 @@ void Exposition::write_head() {
 }
 
 void Exposition::grow(std::size_t by) {
-  // What is not written yet is nobody's business: filling it with zeros took as long as a third of
-  // the page.
+  // The new room is not filled: filling it with zeros took as long as a third of the page.
   text_.resize_and_overwrite(text_.size() + std::max<std::size_t>(by, 4096),
                              [](char*, std::size_t size) { return size; });
 }
@@ -174,8 +173,8 @@ char* copied(std::string_view part, char* at) {
 
 }  // namespace
 
-// A thousand lines per page: it writes by a pointer of its own, because what is written through a
-// char* might be the members, for all the compiler knows, and they would be read again each time.
+// A page has a thousand lines, so this writes through a pointer of its own. The compiler must
+// assume that a char* may point at the members. Then it would read them again after each write.
 void Exposition::add(std::string_view labels, std::string_view more, Decimal value) {
   if (!head_written_) write_head();
   const std::size_t longest = family_.name.size() + labels.size() + more.size() + most_digits + 8;

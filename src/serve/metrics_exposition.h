@@ -53,8 +53,8 @@ constexpr std::size_t most_digits = 64;
 /// A cell in base units; nothing: absent, a text, or no number that could be one.
 [[nodiscard]] std::optional<Decimal> decimal_in(const Cell& cell, int exponent);
 
-/// The value of a label as it stands between the quotes: control characters and broken UTF-8 made
-/// printable, quotes, backslashes and line breaks escaped.
+/// The value of a label as it stands between the quotes. Control characters and broken UTF-8 are
+/// made printable. Quotes, backslashes and line breaks are escaped.
 [[nodiscard]] std::string label_value(std::string_view text);
 /// Adds name="value" behind what is there; an empty value is no label.
 void add_label(std::string& labels, std::string_view name, std::string_view value);

@@ -20,7 +20,7 @@ class MetricsKeeper final : public MetricsSource {
   /// `clock` outlives it.
   explicit MetricsKeeper(Clock& clock) : clock_(clock), started_(clock.wall_now()) {}
 
-  /// What the configuration says, anew; the profiles are for who asks for none.
+  /// Takes the configuration anew. Its profiles are for a scraper that asks for none.
   void configure(MetricsOptions options, Duration interval) {
     options_ = std::move(options);
     interval_ = interval;
@@ -31,7 +31,7 @@ class MetricsKeeper final : public MetricsSource {
   void seen(const Snapshot& snapshot, Duration took, bool failed);
   /// The process that asks the driver: its cost is ours.
   void set_probe(std::optional<pid_t> pid) { probe_ = pid; }
-  /// Those that go on.
+  /// Sets the alerts that go on.
   void set_alerts(std::vector<Alert> alerts) { alerts_ = std::move(alerts); }
   void set_requests(std::uint64_t requests) { daemon_.requests = requests; }
   /// `lost`: samples that were never written.
@@ -42,7 +42,7 @@ class MetricsKeeper final : public MetricsSource {
                                                 const MetricsQuestion& question) override;
 
  private:
-  /// What many ask for until the next look.
+  /// A page that many ask for until the next look.
   struct KeptPage {
     std::shared_ptr<const Snapshot> seen;  // null: of an earlier look, kept for its memory alone
     std::vector<MetricsProfile> profiles;

@@ -1,6 +1,6 @@
-// The nvidia_smi profile: nvidia_gpu_exporter's names. They follow from the columns of
-// --query-gpu: dots become _, capitals _ and a small letter, and a unit a word at the end. What the
-// columns do not hold has names of its own, further below.
+// The nvidia_smi profile: nvidia_gpu_exporter's names. They follow from the columns of --query-gpu.
+// Dots become _, capitals _ and a small letter, and a unit becomes a word at the end. Values that
+// no column holds have names of their own, further below.
 
 #include <algorithm>
 #include <array>
@@ -317,8 +317,8 @@ void write_smi_xids(const std::vector<PageDevice>& gpus, const Scrape& scrape, E
   for (const auto& [labels, xid] : counts) out.add(labels, unix_seconds(xid->last));
 }
 
-/// Where nvidia-smi has a line for each process that computes, there are as many series: only for
-/// those who ask.
+/// One series for each line that nvidia-smi has for a computing process. Only if they are asked
+/// for.
 void write_compute_apps(const std::vector<PageDevice>& gpus, const Scrape& scrape,
                         const MetricsOptions& options, Exposition& out) {
   const Snapshot& snapshot = scrape.snapshot;

@@ -16,7 +16,7 @@ namespace berth::serve {
 
 namespace {
 
-/// What some processes use together. Their memory is unknown once one of them hides its own.
+/// The use of some processes together. Their memory is unknown once one of them hides its own.
 struct DeviceUse {
   std::optional<Bytes> memory = Bytes{0};
   std::vector<pid_t> pids;  // of each use of a device: a process on two devices stands here twice
@@ -54,7 +54,7 @@ struct PeopleFound {
   std::set<pid_t> strangers;
 };
 
-/// As dcgm-exporter names them. What nobody knows has no label.
+/// Labels with dcgm-exporter's names. An unknown name has no label.
 std::string pod_labels(const Enclosure& enclosure) {
   constexpr std::array<std::string_view, 3> names = {"namespace", "pod", "container"};
   std::string labels;
@@ -102,8 +102,8 @@ PeopleFound people_of(const Page& page) {
   return people;
 }
 
-/// Whether nothing ran on it in the whole window: no look, and no sample of the driver's, had more
-/// than what an idle card's counter flickers by.
+/// Whether nothing ran on it in the whole window. No look and no sample of the driver's may exceed
+/// the flicker of an idle card's counter.
 bool was_idle(const Page& page, DevicePosition position) {
   const WindowStatistics* window = page.scrape.window;
   if (window == nullptr) return false;
@@ -242,7 +242,7 @@ struct LabelledProcess {
   std::string labels;
 };
 
-/// Those with most memory, no more than the bound; the order is of pids.
+/// The processes with most memory, no more than the bound, in the order of pids.
 std::vector<LabelledProcess> labelled_processes(const Page& page) {
   std::vector<const GpuProcess*> chosen;
   for (const GpuProcess& process : page.scrape.snapshot.gpu_processes) chosen.push_back(&process);

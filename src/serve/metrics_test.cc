@@ -100,7 +100,7 @@ TEST(Metrics, WritesNothingForWhatIsAbsent) {
 }
 
 TEST(Metrics, AChangedReadingChangesItsSeriesAndNoOther) {
-  // What follows from readings, not one of them.
+  // Families that follow from readings, and are none themselves.
   const std::vector<std::string> derived = {
       "berth_device_state",        "berth_devices{",
       "berth_device_health",       "berth_device_finding",

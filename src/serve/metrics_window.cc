@@ -11,8 +11,7 @@ namespace berth::serve {
 
 namespace {
 
-/// What the driver sampled between two looks says more than the look itself, where the look was
-/// deep enough to hold it.
+/// The driver's samples between two looks say more than the look itself. Only a deep look has them.
 struct DriverSamples {
   std::string_view key;
   Detail least;
@@ -157,8 +156,8 @@ DeviceWindow WindowKeeper::summary(std::size_t position, const DeviceId& device)
 
 namespace {
 
-/// Whether two lines of the log are one. Their dates say nothing: each look reckons them anew from
-/// the uptime in whole seconds, and somebody may set the clock.
+/// Whether two lines of the log are one. Their dates say nothing: each look computes them from the
+/// uptime in whole seconds. Somebody may also set the clock.
 bool is_same(const XidEvent& a, const XidEvent& b) {
   return a.code == b.code && a.pci_address == b.pci_address && a.pid == b.pid &&
          a.process == b.process && a.text == b.text;

@@ -1,7 +1,7 @@
 #pragma once
-// What /metrics keeps from look to look. WindowKeeper: the last minute of each device in four
-// numbers per reading. A scraper that comes every 30 s sees one look of thirty; what stands here is
-// of all of them and of what the driver sampled in between, for any scraper, however often.
+// What /metrics keeps from look to look. WindowKeeper keeps the last minute of each device, in four
+// numbers per reading. A scraper that comes every 30 s sees one look of thirty. These numbers cover
+// all looks, and the driver's samples in between. They serve any scraper, however often it comes.
 
 #include <cstddef>
 #include <cstdint>
@@ -73,8 +73,8 @@ class WindowKeeper {
   WindowStatistics statistics_;
 };
 
-/// A reading that the window is kept of: each recorded one that says so, and three shares of the
-/// SMs' counters, which only a look at details has.
+/// A reading that the window is kept of. These are the recorded readings that say so, and three
+/// shares of the SMs' counters. Only a look at details has these three.
 struct WindowRow {
   const Field* field = nullptr;
   /// "berth_device_window_power_watts".
@@ -83,7 +83,7 @@ struct WindowRow {
 [[nodiscard]] std::span<const WindowRow> window_rows();
 
 /// How often each device had each XID error, and when last. The kernel log is a ring and is read as
-/// a whole at each look, so the same error is seen again and again, and one day no more: a counter
+/// a whole at each look. So the same error is seen again and again, and one day no more. A counter
 /// must count it once and never forget it.
 struct XidCount {
   std::string pci_address;  // as Device::pci_address

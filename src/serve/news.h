@@ -1,6 +1,6 @@
 #pragma once
-// Two looks, one after the other: what has changed is announced at once; what the newer did not ask
-// for it is given of the older. Pure.
+// Compares two looks. What has changed is announced at once. What the newer look did not ask for is
+// filled in from the older. Pure.
 
 #include <optional>
 #include <string>

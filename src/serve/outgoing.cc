@@ -72,8 +72,8 @@ void add_browser_rules(HttpResponse& response, const OtherSites& sites, std::str
   add("cache-control", "private, no-cache");
   if (sites.trusted_origins.empty()) return;
   add("vary", "origin");
-  // Never with credentials: such a page sees what anybody sees, or what a token of its own shows,
-  // and never what the browser's user has logged in for.
+  // Credentials are never allowed here. Such a page sees what anybody sees, or what a token of its
+  // own shows. It never sees what the browser's user has logged in for.
   if (sites.trust(origin)) add("access-control-allow-origin", std::string(origin));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The last step before an answer leaves: its ETag, what the client has already, compression, and
-// the headers that every answer carries. Pure.
+// The last step before an answer leaves. It adds the ETag and the headers that every answer
+// carries, compresses, and leaves out what the client has already. Pure.
 
 #include <memory>
 #include <string>
@@ -26,8 +26,8 @@ struct OtherSites {
 /// What a browser may do with a page of ours; `ancestors`: whose pages may show it in a frame.
 [[nodiscard]] std::string content_policy(std::string_view ancestors);
 
-/// What every answer tells a browser: its own policy where it brings one. `origin`: of the page
-/// that asks; empty: it said none.
+/// Headers of every answer for a browser: the answer's own policy if it brings one. `origin`: of
+/// the page that asks; empty: it said none.
 void add_browser_rules(HttpResponse& response, const OtherSites& sites, std::string_view origin);
 
 /// An answer that many may get: what is made of it is made once.
@@ -38,7 +38,7 @@ struct Prepared {
 };
 [[nodiscard]] Prepared prepared(HttpResponse response);
 
-/// What goes out to this request; to HEAD with the body, which the writer leaves out.
+/// The answer to this request. An answer to HEAD has the body, too, which the writer leaves out.
 [[nodiscard]] HttpResponse outgoing(const HttpRequest& request, Prepared& prepared);
 
 /// Both, for an answer to one alone.

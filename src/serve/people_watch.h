@@ -1,6 +1,6 @@
 #pragma once
-// Who is known on this machine, as /etc/passwd and /etc/group say now: somebody may be added, or
-// join a group, while a server runs.
+// The users and groups of this machine, as /etc/passwd and /etc/group say now. While a server runs,
+// a user may be added or join a group.
 
 #include <sys/stat.h>
 
@@ -17,10 +17,10 @@ class PeopleWatch {
   explicit PeopleWatch(std::string passwd_file = "/etc/passwd",
                        std::string group_file = "/etc/group");
 
-  /// True: they are not those of before, or this is the first look. Where one cannot be read, what
-  /// was read before holds, and it is tried again the next time.
+  /// True: the files have changed, or this is the first look. If a file cannot be read, its last
+  /// text holds, and it is tried again the next time.
   bool look_again();
-  /// Who shares a group with whom; nobody with anybody before they could be read.
+  /// Which users share a group. Until the files could be read, nobody shares one.
   [[nodiscard]] const std::shared_ptr<const GroupBook>& book() const { return book_; }
   /// The text of /etc/passwd in which they stand.
   [[nodiscard]] const std::string& passwd() const { return files_[0].text; }

@@ -44,8 +44,8 @@ std::vector<std::size_t> PollSchedule::take_due(Instant now) {
   for (std::size_t i = 0; i < turns_.size(); ++i) {
     if (!turns_[i].is_under_way && turns_[i].due <= now) due.push_back(i);
   }
-  // Who answers is asked first, and who does not may take half of the places: twenty hosts that
-  // swallow packets must not make the others old.
+  // Hosts that answer are asked first. Those that do not may take half of the places: twenty hosts
+  // that swallow packets must not delay the others.
   std::stable_sort(due.begin(), due.end(), [&](std::size_t a, std::size_t b) {
     const bool fails_a = turns_[a].failures > 0;
     const bool fails_b = turns_[b].failures > 0;
@@ -75,8 +75,8 @@ void PollSchedule::answered(std::size_t which, Went went, Instant now) {
   turn.due = now + pause_after(turn);
 }
 
-/// The interval after a good answer and after the first bad one, then twice as long each time; a
-/// tenth more or less, so that those that were asked together do not stay together.
+/// The pause is the interval after a good answer and after the first bad one. Then it doubles each
+/// time. It varies by a tenth, so that hosts asked together do not stay together.
 Duration PollSchedule::pause_after(Turn& turn) const {
   constexpr int enough_doublings = 16;
   Duration pause = rules_.interval;

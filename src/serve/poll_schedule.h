@@ -1,6 +1,7 @@
 #pragma once
-// Whose turn it is to be asked: each host once an interval, spread so that many are not asked at
-// once, those that fail ever more seldom, and never so many of these that the others wait. Pure.
+// Which host is asked next. Each is asked once an interval, spread so that many are not asked at
+// once. Hosts that fail are asked ever more seldom. They never take so many places that the others
+// wait. Pure.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,7 @@ class PollSchedule {
   /// `names`: what spreads them; the first are due at once, the last a moment later.
   PollSchedule(PollRules rules, const std::vector<std::string>& names, Instant now);
 
-  /// Those to be asked now, by their place in `names`; they are under way from then on.
+  /// The hosts to be asked now, by their place in `names`. They are under way from then on.
   [[nodiscard]] std::vector<std::size_t> take_due(Instant now);
   enum class Went { well, badly };
   void answered(std::size_t which, Went went, Instant now);

@@ -17,7 +17,7 @@ std::vector<std::string> names(std::size_t count) {
   return all;
 }
 
-/// What happens in `span` where each host answers after `took`, in the way `went` says.
+/// The events in `span` if each host answers after `took`, in the way `went` says.
 struct Course {
   std::vector<int> asked;  // how often each
   std::size_t most_at_once = 0;

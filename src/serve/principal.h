@@ -1,6 +1,6 @@
 #pragma once
-// Who asks: known by the credentials of a Unix socket's peer or by a token, else nobody in
-// particular. What he may see of it is the policy's business (serve/visibility.h).
+// Who asks. A Unix socket's peer is known by its credentials, others by a token. Else it is nobody
+// in particular. What the principal may see is decided by the policy (serve/visibility.h).
 
 #include <sys/types.h>
 
@@ -25,7 +25,7 @@ struct Principal {
 
   [[nodiscard]] bool is_known() const { return uid.has_value() || admin; }
   [[nodiscard]] bool is(uid_t other) const { return uid == other; }
-  /// A user of this machine, whose kernel shows him its processes.
+  /// A user of this machine: its kernel shows such a user its processes.
   [[nodiscard]] bool is_on_this_machine() const {
     return listener == ListenerKind::unix_socket && uid;
   }
@@ -53,8 +53,8 @@ class GroupBook {
 /// Somebody who came through the Unix socket. `own`: the uid that the daemon runs as.
 [[nodiscard]] Principal principal_of_peer(uid_t peer, uid_t own, const GroupBook& book);
 
-/// What an Authorization header brings: "Bearer TOKEN", or "Basic" with the token as password (a
-/// browser asks for that by itself, and so can Prometheus). Nothing: neither.
+/// The token in an Authorization header: "Bearer TOKEN", or "Basic" with the token as password. A
+/// browser asks its user for a password by itself; Prometheus can send one. Nothing: neither.
 [[nodiscard]] std::optional<std::string> token_in(std::string_view authorization);
 
 }  // namespace berth::serve

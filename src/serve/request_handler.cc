@@ -152,8 +152,8 @@ Reception RequestHandler::receive(const HttpRequest& request, const Peer& peer, 
 Subscriber RequestHandler::subscribe(Principal principal, const HttpRequest& request) const {
   Subscriber subscriber{
       .principal = std::move(principal), .seen_change = 0, .seen_event = last_event_};
-  // Who comes back says which was the last that he saw: "CHANGE.EVENT". Numbers of an earlier
-  // daemon may be ahead of ours; then he is new.
+  // A client that comes back names the last that it saw: "CHANGE.EVENT". An earlier daemon's
+  // numbers may be ahead of ours. Then the client counts as new.
   const std::string_view last = header_of(request, "last-event-id").value_or("");
   const std::size_t dot = last.find('.');
   if (dot == std::string_view::npos) return subscriber;

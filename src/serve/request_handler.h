@@ -1,8 +1,7 @@
 #pragma once
-// RequestHandler: where a request that has come through a listener is received. It checks
-// host and origin, finds out who asks, and answers at once, or says that the answer is to be made
-// elsewhere or never ends. It also keeps what many ask for until the next look. One thread; no
-// sockets.
+// RequestHandler receives each request that has come through a listener. It checks host and origin,
+// and finds out who asks. It answers at once, or says that the answer is made elsewhere or never
+// ends. It also keeps answers that many ask for until the next look. One thread; no sockets.
 
 #include <cstdint>
 #include <deque>
@@ -23,14 +22,14 @@
 
 namespace berth::serve {
 
-/// What a listener knows of who has come through it.
+/// What a listener knows of a client that has come through it.
 struct Peer {
   ListenerKind listener = ListenerKind::loopback;
   std::optional<uid_t> uid;  // of the other end of a Unix socket
   std::string address;       // for counting wrong tokens
 };
 
-/// What changes seldom.
+/// Rules that change seldom.
 struct HandlerRules {
   std::vector<std::string> hosts;
   OtherSites sites;
@@ -39,8 +38,8 @@ struct HandlerRules {
   uid_t own_uid = 0;
 };
 
-/// An answer to be made on another thread, from the context as it was: finished(answer(…)); where
-/// it is `made` already, that is finished.
+/// An answer to be made on another thread, from the context as it was: finished(answer(…)). If it
+/// is `made` already, finished(made).
 struct Elsewhere {
   Principal principal;
   RequestContext context;
@@ -52,18 +51,18 @@ struct Streaming {
 };
 using Reception = std::variant<HttpResponse, Elsewhere, Streaming>;
 
-/// One who reads server-sent events, and how far he has got.
+/// A reader of server-sent events, and how far the reader has got.
 struct Subscriber {
   Principal principal;
   std::uint64_t seen_change = 0;
   std::uint64_t seen_event = 0;
 };
 
-/// What somebody has not seen: events for him alone, then the newest overview, which is the same
-/// text for all who see the same.
+/// What a subscriber has not seen. First come events for this subscriber alone. Then comes the
+/// newest overview: one text for all who see the same.
 struct News {
   std::string events;
-  std::shared_ptr<const std::string> overview;  // null: he has seen it
+  std::shared_ptr<const std::string> overview;  // null: it was seen
   [[nodiscard]] bool is_empty() const { return events.empty() && !overview; }
 };
 
@@ -85,9 +84,9 @@ class RequestHandler {
   [[nodiscard]] Reception receive(const HttpRequest& request, const Peer& peer, WallTime now,
                                   Instant steady_now);
   [[nodiscard]] Subscriber subscribe(Principal principal, const HttpRequest& request) const;
-  /// False: his token has been revoked, or has expired.
+  /// False: the subscriber's token has been revoked, or has expired.
   [[nodiscard]] bool may_stay(const Subscriber& subscriber, WallTime now) const;
-  /// Everything this subscriber has not seen. Who is slow skips overviews; nothing is kept for him.
+  /// Everything this subscriber has not seen. A slow one skips overviews; nothing is kept for it.
   [[nodiscard]] News news_for(Subscriber& subscriber);
 
   /// Something worth a line in the log; the second of its kind within a minute is only counted.
@@ -132,8 +131,8 @@ class RequestHandler {
   std::map<std::string, Noted, std::less<>> noted_;
 };
 
-// What a request must satisfy before anybody looks at what it asks for: that it means this server,
-// and that no other site's page sends it. Pure.
+// What a request must satisfy before its question is looked at. It must mean this server, and no
+// other site's page may send it. Pure.
 
 /// "[::1]:9700" → "::1"; "GPU1.lab:80" → "gpu1.lab".
 [[nodiscard]] std::string host_without_port(std::string_view host);

@@ -148,7 +148,7 @@ TEST_F(Handled, ReaderOfEventsGoesWithHisToken) {
   ASSERT_TRUE(rules.tokens.revoke(boss.name));
   handler_.set_rules(rules);
   EXPECT_FALSE(handler_.may_stay(subscriber, WallTime{1}));
-  // Who replaces a token that has leaked gives the new one the old one's name.
+  // To replace a token that has leaked, the new one gets the old one's name.
   Token another = boss;
   another.sha256 = std::string(64, 'a');
   ASSERT_TRUE(rules.tokens.add(another));

@@ -12,7 +12,8 @@ namespace {
 
 using RunPlaces = std::set<RunPlace, std::greater<>>;
 
-/// All of them, as who asks page after page is told, going on by what is told of the last one.
+/// All places, as a client reads them page after page. Each page goes on from the last place of the
+/// one before.
 std::vector<RunPlace> paged(const RunPlaces& places, std::size_t limit) {
   std::vector<RunPlace> seen;
   std::string after;

@@ -47,15 +47,16 @@ Result<std::optional<FoundRun>> read_found(const StateDirectory& directory, cons
   if (directory.as) owner = *directory.as;
   auto record = read_run(path, *owner);
   if (!record) return std::unexpected(why_not_read(name, record.error().code()));
-  // Under its own id it would be two runs of one name, and what is asked about one be told of the
-  // other.
+  // Under its own id there would be two runs of one name. A question about one would be answered by
+  // the other.
   if (record->manifest.id != name) {
     return fail(ErrorCode::not_found,
                 "there is no run {}: its folder holds the record of another run, copied or renamed",
                 printable(name));
   }
-  // Whose it is, its folder says. What the record says is whatever its writer wrote: it counts
-  // where the machine has no name for him (a directory service has), and the uid is his own.
+  // The folder says whose the run is. The record says whatever its writer wrote. Its user name
+  // counts only if its uid is the owner's, and the machine has no name for that uid. (A directory
+  // service has.)
   const std::string known = local_user_name(owner->uid);
   const bool is_known = known != std::to_string(owner->uid);
   if (is_known || record->manifest.uid != owner->uid) record->manifest.user = known;
@@ -71,7 +72,7 @@ bool is_run_id(std::string_view name) {
   return !name.empty() && !name.starts_with('.') && name.find('/') == std::string_view::npos;
 }
 
-/// Those whose mean over a stretch of time says something: all but counters.
+/// Readings whose mean over a stretch of time says something: all but counters.
 const std::vector<const RecordedReading*>& columns() {
   static const std::vector<const RecordedReading*> gauges = [] {
     std::vector<const RecordedReading*> found;
@@ -140,7 +141,7 @@ RunSource::Directories RunSource::directories() const {
 RunSource::Page RunSource::list(std::size_t limit, const std::optional<RunPlace>& after,
                                 const IsShown& is_shown, const IsWanted& is_wanted) const {
   const Directories known = directories();
-  // Of two homes of one uid the first counts, as where a run is asked for.
+  // If one uid has two homes the first counts, as where a run is asked for.
   std::map<RunPlace, const StateDirectory*, std::greater<>> places;
   for (const StateDirectory& directory : *known) {
     if (directory.as && !is_shown(directory.as->uid)) continue;
@@ -178,7 +179,7 @@ RunSource::Page RunSource::list(std::size_t limit, const std::optional<RunPlace>
 Result<FoundRun> RunSource::find(std::string_view id, std::optional<uid_t> principal,
                                  const IsShown& is_shown) const {
   const Directories known = directories();
-  // A place's name is shorter than what was asked where that said whose.
+  // If the question named an owner, the place's name is shorter than the question.
   const RunPlace asked = run_place_in(id);
   const bool is_of_one = asked.name != id;
   std::vector<const StateDirectory*> order;

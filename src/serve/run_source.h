@@ -1,7 +1,7 @@
 #pragma once
 // Records of runs, read for the server: from one state directory or, by root, from those of all
-// users. Whatever a user has put into his directory is read with his own rights: a link of his
-// opens nothing that he could not open himself.
+// users. A user's directory is read with that user's rights. So a link in it opens nothing that the
+// user could not open.
 
 #include <sys/types.h>
 
@@ -21,8 +21,8 @@
 
 namespace berth::serve {
 
-// Where a run lies: what tells two people's runs of one name apart, and where a list of runs goes
-// on.
+// Where a run lies. It tells apart two people's runs of one name, and says where a list of runs
+// goes on.
 
 struct RunPlace {
   std::string name;  // its folder's, which begins with the date: the order is that of time
@@ -32,8 +32,8 @@ struct RunPlace {
 
 /// "20251121-014946-k3f9q2@1001"
 [[nodiscard]] std::string to_text(const RunPlace& place);
-/// A name without a uid, which is how the API spelt it before, comes before everybody's run of that
-/// name: from there a list goes on with what is older.
+/// The API spelt a name without a uid before. Such a name comes before everybody's run of that
+/// name: from there a list goes on with older runs.
 [[nodiscard]] RunPlace run_place_in(std::string_view text);
 
 struct StateDirectory {
@@ -43,7 +43,7 @@ struct StateDirectory {
 };
 
 /// The state directories of all people whose homes the text of /etc/passwd names, each with its
-/// owner; those that belong to somebody else are left out.
+/// owner. Directories that belong to somebody else are left out.
 [[nodiscard]] std::vector<StateDirectory> state_directories_of_all(std::string_view passwd);
 
 /// A run and what its files tell, read where they can be read.
@@ -90,15 +90,14 @@ class RunSource {
   /// From now on there, from any thread; what is being read goes on where it is.
   void look_in(std::vector<StateDirectory> directories);
 
-  /// At most `limit` runs, newest first, from behind `after` on (nothing: from the newest); of
-  /// those whose owner `is_shown`: others are not even counted. What cannot be read is left out.
+  /// At most `limit` runs whose owner `is_shown`, newest first, from behind `after` on. Nothing:
+  /// from the newest. Other runs are not even counted. Runs that cannot be read are left out.
   /// `is_wanted`: null: all are.
   [[nodiscard]] Page list(std::size_t limit, const std::optional<RunPlace>& after,
                           const IsShown& is_shown, const IsWanted& is_wanted = nullptr) const;
-  /// The run of that id ("ID", or "ID@UID": that person's) whose owner `is_shown`; of several
-  /// people's that of the one who asks, if he has one.
-  /// not_found: there is none, or its folder holds no record that could be believed, and says so.
-  /// io: it cannot be read now.
+  /// The run of that id ("ID", or "ID@UID": that person's) whose owner `is_shown`. If several
+  /// people have one, the asking user's own comes first. not_found: there is none, or its folder
+  /// holds no record that could be believed; the error says so. io: it cannot be read now.
   [[nodiscard]] Result<FoundRun> find(std::string_view id, std::optional<uid_t> principal,
                                       const IsShown& is_shown) const;
   /// At most about `points` per device: each the mean of the samples of its stretch of time.

@@ -150,7 +150,7 @@ Manifest with_secrets(const std::string& id) {
   return manifest;
 }
 
-/// With the rights of the tests' own user, the runs are his.
+/// The tests act with their own user's rights, so the runs are that user's.
 TEST_F(Runs, OfTheApiShowOthersNoCommandLogOrEnvironment) {
   ASSERT_TRUE(RecordWriter::create(state_, with_secrets("20260101-a")));
   std::ofstream(runs_directory(state_) + "/20260101-a/marks") << "5 secret=1\n";

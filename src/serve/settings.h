@@ -71,7 +71,7 @@ struct Settings {
 /// How often other servers are asked: "1s" to "10m".
 [[nodiscard]] Result<Duration> parse_join_interval(std::string_view text);
 
-/// Why these listeners must not be opened; nothing: they may. An address that others can reach
+/// Why these listeners must not be opened. Nothing: they may. An address that others can reach
 /// wants a proof of who they are.
 [[nodiscard]] std::optional<Error> refused_listeners(const Settings& settings);
 

@@ -1,4 +1,4 @@
-// [alerts] of serve.toml: rules that are other than their table has them, and who is told.
+// [alerts] of serve.toml: rules that differ from their table, and the receivers.
 
 #include <algorithm>
 #include <cctype>
@@ -63,7 +63,7 @@ std::optional<Error> read_rule(const toml::table& table, AlertRule rule, Setting
   return reader.mistake();
 }
 
-/// What webhooks and commands have in common.
+/// The settings that webhooks and commands share.
 void read_receiver(TableReader& reader, AlertReceiver& receiver) {
   std::optional<std::string> name, least;
   reader.text("name", name);

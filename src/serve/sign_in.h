@@ -1,7 +1,7 @@
 #pragma once
-// SignIn: how a browser becomes known without a token being typed. A link has a secret in its
-// fragment, which no request carries and no log keeps; the page exchanges it, once, for a token of
-// its own. Nothing of it is kept on disk: with the server all of it ends. One thread.
+// SignIn: how a browser becomes known without a typed token. A link has a secret in its fragment,
+// which no request carries and no log keeps. The page exchanges it, once, for a token of its own.
+// Nothing is kept on disk: all of it ends with the server. One thread.
 
 #include <sys/types.h>
 
@@ -17,7 +17,7 @@
 
 namespace berth::serve {
 
-/// What stands before the secret in a link's fragment.
+/// The text before the secret in a link's fragment.
 inline constexpr std::string_view sign_in_fragment = "#sign-in=";
 
 class SignIn {
@@ -29,14 +29,15 @@ class SignIn {
     std::string secret;
     WallTime expires;
   };
-  /// The secret of a link that stands for this user. Of many unused ones the oldest goes.
+  /// The secret of a link that stands for this user. If many are unused the oldest goes.
   [[nodiscard]] Result<Made> make_link(uid_t uid, WallTime now);
-  /// A token for who shows it. not_found: it was used, is too old, or was never made.
+  /// A token for the one that shows the secret. not_found: it was used, is too old, or was never
+  /// made.
   [[nodiscard]] Result<Made> redeem(std::string_view secret, WallTime now);
-  /// Where the page is for who sits at this machine: "http://127.0.0.1:9700/".
+  /// The page's address for a user at this machine: "http://127.0.0.1:9700/".
   void set_page(std::string url) { page_ = std::move(url); }
   [[nodiscard]] const std::string& page() const { return page_; }
-  /// Those that were given.
+  /// The tokens that were given.
   [[nodiscard]] const TokenStore& sessions() const { return sessions_; }
 
  private:

@@ -28,7 +28,7 @@ bool is_name(std::string_view name) {
          });
 }
 
-/// What cannot be understood is no token: it must not become one without an end, or an
+/// A row that cannot be understood is no token. It must not become one without an end, or an
 /// administrator's.
 bool is_token(const Token& token) {
   constexpr std::int64_t latest = 253'402'300'799'000;  // the end of the year 9999

@@ -1,7 +1,7 @@
 #pragma once
-// Tokens: words that say who somebody is where no Unix socket can. Shown once when made; what is
-// kept is their SHA-256, so that a reader of the file learns none. One broken entry makes the whole
-// file unusable. 256 random bits need no slow hash: nobody tries them all.
+// Tokens: words that prove who a user is where no Unix socket can. A token is shown once, when it
+// is made. The file keeps its SHA-256, so a reader of the file learns none. One broken entry makes
+// the whole file unusable. 256 random bits need no slow hash: nobody tries them all.
 
 #include <sys/types.h>
 
@@ -22,8 +22,8 @@ namespace berth::serve {
 
 struct Token {
   std::string name;
-  /// Whom it stands for. Nothing, and no administrator: it lets a request in, and shows what
-  /// everybody may see.
+  /// The user that it stands for. Nothing, and no administrator: it lets a request in, and shows
+  /// what everybody may see.
   std::optional<uid_t> uid;
   bool admin = false;
   WallTime created;
@@ -62,8 +62,8 @@ class TokenStore {
 /// "berth_" and 256 bits of the kernel's randomness.
 [[nodiscard]] Result<std::string> make_secret();
 
-/// The tokens as their file says now. The file may lie on a disk that hangs: it is read on a thread
-/// of its own, and until it has been read the tokens are those before.
+/// The tokens as their file says now. The file may lie on a disk that hangs, so a thread of its own
+/// reads it. Until it has been read, the tokens are those before.
 class TokenWatch {
  public:
   /// Reads the file at once: nothing is served before. Nothing: there is no home to keep tokens in.
@@ -77,7 +77,7 @@ class TokenWatch {
   [[nodiscard]] std::optional<Sentence> take_mistake();
 
  private:
-  /// What crosses between the threads.
+  /// The values that cross between the threads.
   struct Shared {
     mutable std::mutex mutex;  // guards all below
     TokenStore tokens;
@@ -92,8 +92,8 @@ class TokenWatch {
   Workers reader_{1};
 };
 
-/// Counts wrong tokens by where they came from. The right one is taken from anybody at any time;
-/// somebody who goes on with wrong ones is told when to come back, and the log says it once.
+/// Counts wrong tokens by the address they came from. The right one is taken from anybody at any
+/// time. An address that goes on with wrong ones is told when to come back. The log says it once.
 class WrongTokens {
  public:
   /// One more; how long to stay away, where it was one too many.

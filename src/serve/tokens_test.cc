@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         "", "[]", "{}", "{\"berth_tokens\":1}", "{\"berth_tokens\":2,\"tokens\":[]}",
         "{\"berth_tokens\":1,\"tokens\":[{\"name\":\"a\"}]}",
-        // Whom it stands for must not be guessed.
+        // The user that it stands for must not be guessed.
         "{\"berth_tokens\":1,\"tokens\":[{\"name\":\"a\",\"created_unix_ms\":1,\"sha256\":\""
         "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"}]}",
         "{\"berth_tokens\":1,\"tokens\":[{\"name\":\"a\",\"uid\":1,\"created_unix_ms\":1,"

@@ -62,7 +62,7 @@ std::optional<Url> with_authority(Url url, std::string_view authority) {
 }
 
 Result<Url> refused_url(std::string_view text, std::string_view why) {
-  // Nothing of it is shown but where it goes: the rest may be a secret.
+  // Only its address is shown: the rest may be a secret.
   const std::size_t scheme = text.find("://");
   std::string_view shown = text;
   if (scheme != std::string_view::npos) shown = text.substr(0, text.find('/', scheme + 3));

@@ -23,8 +23,8 @@ struct Url {
 /// invalid: another scheme, a name or password in it, a character that no URL has.
 [[nodiscard]] Result<Url> parse_url(std::string_view text);
 
-/// "gpu1:9700", "[::1]:9700", "gpu1" where the port is the scheme's own: the header Host, and what
-/// it is called in a sentence. Of a Unix socket its path.
+/// The header Host, and the server's name in a sentence: "gpu1:9700", "[::1]:9700". If the port is
+/// the scheme's own: "gpu1". For a Unix socket its path.
 [[nodiscard]] std::string host_and_port(const Url& url);
 /// Without the target: "https://gpu1:9700", "unix:/run/x.sock".
 [[nodiscard]] std::string origin_of(const Url& url);

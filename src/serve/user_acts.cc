@@ -50,8 +50,8 @@ Result<std::string> stop_in(const std::string& state_directory, const std::strin
   return std::string(word_for(*stopped));
 }
 
-/// What a process of this user began with, NAME=value each; nothing: there is no such process, or
-/// it is another user's. A lease may name any process as its keeper.
+/// The environment that a process of this user began with, NAME=value each. Nothing: there is no
+/// such process, or it is another user's. A lease may name any process as its keeper.
 std::vector<std::string> environment_of(ProcessId process, uid_t uid) {
   const std::string folder = "/proc/" + std::to_string(process.pid);
   struct stat facts{};
@@ -65,8 +65,8 @@ std::vector<std::string> environment_of(ProcessId process, uid_t uid) {
   return all;
 }
 
-/// Where the run of somebody else's lease is recorded: where its keeper was told to, or in the
-/// user's home. Nothing: it is not known.
+/// The state directory with the run of somebody else's lease. It is where its keeper was told to
+/// write, or in the user's home. Nothing: it is not known.
 std::optional<std::string> state_directory_of(const Claim& claim) {
   std::optional<std::string> state;
   std::optional<std::string> home;
@@ -141,7 +141,7 @@ Result<void> UserActs::tell(const AlertCommand& command, uid_t uid) const {
   constexpr uid_t nobody = 65534;
   const bool is_root = ::geteuid() == 0;
   const auto told = as_user(uid == 0 ? nobody : uid, [&]() -> Result<std::string> {
-    // What runs as the user, the user may use: our terminal is not among it.
+    // The user may use whatever a process of theirs has: our terminal is not among it.
     if (is_root && !close_standard_streams()) {
       return fail(ErrorCode::io, "its input and output could not be closed");
     }

@@ -1,6 +1,6 @@
 #pragma once
-// What `berth serve` does to processes for those who ask it to, with no more rights than they have
-// themselves: as root it acts in a child that has become their user.
+// What `berth serve` does to processes on a user's request, with no more rights than that user has.
+// As root it acts in a child that has become the user.
 
 #include <optional>
 #include <string>

@@ -1,17 +1,19 @@
 #pragma once
-// Who sees what. Pure: a snapshot or a run, who asks and what the administrator decided in, the
-// part of it that he may see out.
+// Who sees what. Pure: a snapshot or a run goes in, with the principal and the administrator's
+// decision. The part that the principal may see comes out.
 //
-// Everybody sees devices and numbers. Somebody known sees what is his own whole; the administrator
-// (root, the daemon's own user, a token made for one) everything. Of others he sees:
+// Everybody sees devices and numbers. A known user sees the whole of their own. The administrator
+// (root, the daemon's own user, a token made for one) sees everything. Of others a known user sees:
 //   owner   that a device is in use: no names of users
 //   public  names of users, no commands, no containers, no paths (the default)
-//   group   as public, and the commands of those who share a group with him
+//   group   as public, and the commands of users who share a group with the asking one
+//
 // Names of pods are as paths, unless `pods` opens them to everybody who may ask.
-// Who comes through the Unix socket is a user of this machine. Its /proc and its ledger show him
-// what others run, and so does this, but for `owner`. Where /proc hides it (hidepid), none does.
-// Nobody in particular (TCP without a token) sees what `public` or, where that is chosen, `owner`
-// shows of others.
+//
+// A user who comes through the Unix socket is a user of this machine. /proc and the ledger show
+// that user what others run. So this shows it, too, but not with `owner`. If /proc hides it
+// (hidepid), neither does. Somebody unknown (TCP without a token) sees of others what `public`
+// shows, or `owner` if that is chosen.
 
 #include <cstddef>
 #include <map>
@@ -36,10 +38,10 @@ struct Visibility {
 };
 [[nodiscard]] std::optional<Visibility::Others> others_from_name(std::string_view name);
 
-/// How much of what belongs to one user somebody sees.
+/// How much one sees of a user's things.
 enum class AccessLevel { numbers, names, commands, whole };
 
-/// What belongs to `owner`; nothing: it is not known whose it is.
+/// How much one sees of what belongs to `owner`. Nothing: the owner is not known.
 [[nodiscard]] AccessLevel access_level(const Principal& principal, std::optional<uid_t> owner,
                                        const Visibility& visibility, const GroupBook& book);
 
@@ -47,21 +49,22 @@ enum class AccessLevel { numbers, names, commands, whole };
 [[nodiscard]] std::string_view word_for_sight(const Principal& principal,
                                               const Visibility& visibility);
 
-/// Whether he may end or signal what belongs to `owner`.
+/// Whether the principal may end or signal what belongs to `owner`.
 [[nodiscard]] bool may_act_for(const Principal& principal, std::optional<uid_t> owner);
 
 [[nodiscard]] Snapshot visible_part(Snapshot snapshot, const Principal& principal,
                                     const Visibility& visibility, const GroupBook& book);
 
-/// What others may know of somebody's run: members that are not named there stay with its owner.
-/// `access_level`: less than whole.
+/// The part of a user's run that others may know. Members that are not named there stay with its
+/// owner. `access_level`: less than whole.
 [[nodiscard]] RunRecord visible_part(const RunRecord& run, AccessLevel access_level);
 
-/// Names of files that are somebody's own made "…"; those of the system stay.
+/// Names of files that belong to users become "…". Those of the system stay.
 [[nodiscard]] std::string without_private_paths(std::string_view text);
 
-// ViewCache: what each who asks may see of one look. Made when the first of those who see the same
-// asks, because leaving out what is not for him costs as much as writing a page of metrics.
+// ViewCache: what each asking one may see of a look. All who see the same share one view, made when
+// the first of them asks. Leaving out what one may not see costs as much as writing a page of
+// metrics.
 
 class ViewCache {
  public:
@@ -69,8 +72,8 @@ class ViewCache {
             std::shared_ptr<const GroupBook> book)
       : look_(std::move(look)), visibility_(visibility), book_(std::move(book)) {}
 
-  /// Never null. The same for all who see the same, as far as they are not too many to be kept.
-  /// Of any thread.
+  /// Never null. All who see the same share one, as far as there are not too many to keep. Any
+  /// thread may ask.
   [[nodiscard]] std::shared_ptr<const Snapshot> of(const Principal& principal);
 
  private:
@@ -80,7 +83,7 @@ class ViewCache {
   Visibility visibility_;
   std::shared_ptr<const GroupBook> book_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const Snapshot>> kept_;  // by who sees the same
+  std::map<std::string, std::shared_ptr<const Snapshot>> kept_;  // by what is seen
 };
 
 }  // namespace berth::serve

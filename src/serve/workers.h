@@ -1,6 +1,6 @@
 #pragma once
-// A few threads for what may take long: reading files of a slow disk, waiting for processes to end.
-// What does not fit into their queue is refused at once.
+// A few threads for slow acts: reading files of a slow disk, waiting for processes to end. Work
+// that does not fit into their queue is refused at once.
 
 #include <functional>
 #include <memory>

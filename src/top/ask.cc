@@ -49,7 +49,7 @@ std::string refusal(const UseRow& row, const State& state) {
   return {};
 }
 
-/// The marked processes, else the selected one; each once, whatever devices it uses.
+/// The marked processes, else the selected one. Each appears once, even if it uses several devices.
 std::vector<const UseRow*> chosen_rows(const State& state) {
   std::vector<const UseRow*> rows;
   const auto add = [&](const UseRow& row) {

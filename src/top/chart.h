@@ -1,7 +1,7 @@
 #pragma once
 // Charts of characters: braille (two by four dots a cell) or ASCII (one by two). Each column of
-// dots goes from the least to the most of its samples and reaches out to its neighbour, so that a
-// step is a line and not two specks.
+// dots goes from the least to the most of its samples and reaches out to its neighbour. So a step
+// is a line and not two specks.
 
 #include <string>
 #include <vector>

@@ -21,7 +21,7 @@ std::string as(const Scalar& value, Text text) {
   return read ? std::string(text(*read)) : std::string();
 }
 
-/// In words where people have some for that unit; what is only counted is a number.
+/// In words, if people have words for that unit. A mere count is a number.
 std::string value_text(const Scalar& value, Unit unit, const Style& style) {
   switch (unit) {
     case Unit::bytes:

@@ -1,7 +1,6 @@
 #pragma once
-// History: what devices and processes did while somebody watched, in rings. A column of a chart is
-// all the samples it stands for, so that neither a spike nor a gap is lost where a screen is
-// narrower than the time shown.
+// History: what devices and processes did while somebody watched, in rings. A column of a chart
+// covers all its samples. So no spike and no gap is lost on a screen narrower than the time shown.
 
 #include <array>
 #include <cstddef>
@@ -40,8 +39,8 @@ class Series {
   std::vector<std::optional<float>> values_;
 };
 
-/// Readings that nobody records and that are charted here: encoder, decoder, fan in percent, the
-/// SM clock in MHz, in that order.
+/// Readings that nobody records and that are charted here. In this order: encoder, decoder, fan in
+/// percent, the SM clock in MHz.
 inline constexpr std::size_t seen_only_count = 4;
 [[nodiscard]] std::optional<float> seen_only(std::size_t which, const Device& device);
 
@@ -81,7 +80,7 @@ struct ProcessHistory {
   void add_blank();
 };
 
-/// What processes used of a core between the last two looks.
+/// The processes' use of a core between the last two looks.
 class CpuShares {
  public:
   /// Forgets processes that are not in it.
@@ -116,7 +115,7 @@ class History {
   explicit History(Duration cadence) : cadence_(cadence) {}
   void set_cadence(Duration cadence) { cadence_ = cadence; }
   void add(const Snapshot& snapshot);
-  /// Of the same look.
+  /// Adds the host's use in the same look.
   void add_host(const HostUse& use);
   [[nodiscard]] const HostHistory& host() const { return host_; }
 

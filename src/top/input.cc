@@ -12,7 +12,7 @@ namespace {
 constexpr char escape_byte = 0x1B;
 constexpr std::size_t longest_sequence = 64;  // more is no sequence of any terminal
 constexpr std::string_view paste_begins = "200";
-/// What ends a paste: ESC, then this.
+/// The end of a paste: ESC, then this.
 constexpr std::string_view paste_end = "[201~";
 
 constexpr std::array<std::pair<char, Key::Name>, 7> letters = {{{'A', Key::Name::up},
@@ -133,7 +133,7 @@ void InputDecoder::take_utf8(char byte) {
     state_ = InputState::utf8;
     return;
   }
-  // What printable() would escape is no character that somebody typed.
+  // A character that printable() would escape was not typed by a person.
   if (printable(held_) == held_) {
     found_.push_back(Key{.name = Key::Name::character, .text = held_});
   }

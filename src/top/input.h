@@ -1,7 +1,7 @@
 #pragma once
-// What a person does at the terminal, decoded from its bytes. Pure: a sequence may be cut anywhere
-// between two reads, and what nobody knows is swallowed whole, so that no answer of a terminal and
-// no pasted text is ever taken for keys.
+// What a person does at the terminal, decoded from its bytes. Pure: a read may end in the middle of
+// a sequence. Unknown sequences are swallowed whole. So a terminal's answer or a pasted text is
+// never taken for keys.
 
 #include <optional>
 #include <string>
@@ -54,7 +54,7 @@ using Input = std::variant<Key, Mouse>;
 class InputDecoder {
  public:
   [[nodiscard]] std::vector<Input> feed(std::string_view bytes);
-  /// How long to wait for the rest of what has begun; nothing: nothing has.
+  /// How long to wait for the rest of a sequence that has begun. Nothing: none has.
   [[nodiscard]] std::optional<Duration> patience() const;
   /// Nothing came within patience(): a lone ESC was the Escape key, the rest of a sequence is lost.
   [[nodiscard]] std::vector<Input> silence();

@@ -1,5 +1,5 @@
 #pragma once
-// Where things stand on a screen of a given size: for render() and for finding out what was
+// The places of things on a screen of a given size. render() uses them, and finding out what was
 // clicked. Pure arithmetic.
 
 #include "top/model.h"
@@ -7,7 +7,7 @@
 
 namespace berth::top {
 
-/// Of a device: what `live_charts` and `seen_only_charts` (render_devices.cc) list.
+/// The charts of a device: what `live_charts` and `seen_only_charts` (render_devices.cc) list.
 inline constexpr int chart_count = 8;
 
 struct Layout {

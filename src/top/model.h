@@ -1,6 +1,6 @@
 #pragma once
 // State: all that the live view knows at one moment, and the events that change it. update() and
-// render() are pure functions of it; the loop around them (app/) reads keys, looks at the machine
+// render() are pure functions of it. The loop around them (app/) reads keys, looks at the machine
 // and does what `wanted` asks for.
 
 #include <sys/types.h>
@@ -104,7 +104,7 @@ struct Suspend {
 struct Redraw {
   friend bool operator==(const Redraw&, const Redraw&) = default;
 };
-/// Of a recording: so many snapshots on or back.
+/// For a recording: so many snapshots on or back.
 struct SkipSnapshots {
   int by = 0;
   friend bool operator==(const SkipSnapshots&, const SkipSnapshots&) = default;
@@ -133,7 +133,7 @@ struct Outcome {
   std::string text;
   bool good = true;
 };
-/// What only the process's own files tell.
+/// Facts that only the process's own files tell.
 struct ProcessDetails {
   ProcessId process;
   Reading<std::vector<std::string>> environment_names;

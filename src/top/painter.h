@@ -50,8 +50,8 @@ struct PanelLine {
 void add_wrapped(std::vector<PanelLine>& lines, std::string_view text, Tone tone, int indent,
                  const Painter& painter);
 
-/// In place of the command of a process that has none to show: that it has gone, or why it cannot
-/// be seen, in the words of `berth ps`.
+/// Stands in place of a command where a process has none to show. Says that the process has gone,
+/// or why it cannot be seen, in the words of `berth ps`.
 [[nodiscard]] std::string unknown_command(const UseRow& row, const Host& host);
 
 [[nodiscard]] Tone tone_of_share(double share);

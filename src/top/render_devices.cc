@@ -59,7 +59,7 @@ std::string temperature_of(const Device& device, const Painter& painter) {
   });
 }
 
-/// Of a MIG instance its profile, which is what tells it from the next: "MIG 1g.10gb".
+/// For a MIG instance its profile, which tells it from the next: "MIG 1g.10gb".
 std::string model_of(const Device& device) {
   std::string name = device.name.get().value_or("");
   if (const std::size_t profile = name.rfind("MIG ");
@@ -80,7 +80,7 @@ std::string reserved_for(const Device& device, const Snapshot& snapshot) {
   return trf("reserved: {}", fmt::join(users, ", "));
 }
 
-/// Who has leases there, then who is on it besides.
+/// The users with leases there, then the other users on it.
 std::string holders_of(const Device& device, const Seen& seen) {
   std::vector<std::string> users;
   const auto add = [&](const std::string& user) {
@@ -300,7 +300,7 @@ constexpr auto live_charts = std::to_array<LiveChart>({
 static_assert(has_all_drawn(Drawn::live, live_charts, &LiveChart::reading),
               "each reading that is drawn live has a chart, and no other has one");
 
-/// Of what nobody records; chosen one at a time.
+/// A chart of a reading that nobody records; chosen one at a time.
 struct SeenOnlyChart {
   std::string_view title;  // a key of the catalogue
   Tone tone;
@@ -347,8 +347,8 @@ std::vector<Painter::Plot> plots_of(const Painter& painter, const Device& device
   return plots;
 }
 
-/// A device's charts side by side, or the one that was chosen; fewer where they would be too narrow
-/// to read.
+/// A device's charts side by side, or the chosen one. There are fewer where they would be too
+/// narrow to read.
 void draw_strip(const Painter& painter, const Device& device, int column, int row, int width,
                 int height) {
   painter.cell(column, row, short_name(device), 4, true, Tone::bold);

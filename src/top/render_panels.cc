@@ -136,7 +136,7 @@ void add_process_facts(std::vector<PanelLine>& lines, const HostProcess& process
   }
 }
 
-/// Nothing of the host itself is known of a recording and of a simulated server.
+/// A recording and a simulated server tell nothing of the host itself.
 std::vector<PanelLine> host_lines(const Painter& painter) {
   const std::string known = host_text(painter.state.host);
   if (!known.empty()) return {{known}};

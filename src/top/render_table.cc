@@ -185,8 +185,8 @@ void draw_header(const Painter& painter, const std::vector<PlacedColumn>& placed
   painter.screen.put(width - display_width(shown), row, shown, Tone::warning);
 }
 
-/// Why nobody can be seen although somebody may be there, empty where nobody says why; nothing:
-/// they could be seen.
+/// Why no process can be seen although there may be some. Empty: no reason is told. Nothing: they
+/// could be seen.
 std::optional<std::string> why_blind(const Snapshot& snapshot) {
   const auto problem = std::ranges::find_if(snapshot.problems, hides_processes);
   if (problem != snapshot.problems.end()) return problem->message.shown();

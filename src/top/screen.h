@@ -1,7 +1,7 @@
 #pragma once
-// Screen: a picture as cells. Whatever is put on it comes out harmless: control characters, escape
-// sequences and broken UTF-8 become visible escapes, so that no name or command reaches the
-// terminal raw, even if its caller forgot to escape it.
+// Screen: a picture as cells. Whatever is put on it comes out harmless. Control characters, escape
+// sequences and broken UTF-8 become visible escapes. So no name or command reaches the terminal
+// raw, even if a caller forgot to escape it.
 
 #include <algorithm>
 #include <array>

@@ -9,8 +9,8 @@ namespace berth::top {
 
 namespace {
 
-// A terminal that does not know "synchronized output" ignores it; one that does shows a large
-// change at once instead of from top to bottom.
+// "Synchronized output" shows a large change at once instead of from top to bottom. A terminal that
+// does not know it ignores it.
 constexpr std::string_view begin_update = "\033[?2026h";
 constexpr std::string_view end_update = "\033[?2026l";
 constexpr std::size_t large = 1024;

@@ -193,8 +193,7 @@ void open_or_close(State& state) {
   state.panel = Panel::none;
 }
 
-// What keys do is a function with what it is given, or a member that is turned or has so many
-// values.
+// A key calls a function with given arguments, turns a flag, or steps through a member's values.
 template <auto function, auto... given>
 void act(State& state, const Key& /*key*/) {
   function(state, given...);

@@ -14,7 +14,7 @@ namespace berth {
 
 /// Alerts as somebody lists them; without what the server alone knows.
 struct AlertList {
-  /// From a server that watches; else from one look, which knows nothing of how long.
+  /// True: from a server that watches. False: from one look, which knows nothing of how long.
   bool is_of_server = false;
   WallTime now;
   std::optional<std::string> simulated;

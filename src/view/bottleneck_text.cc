@@ -24,7 +24,7 @@ std::string seconds_text(Milliseconds time) {
   return fmt::format("{:.1f}", static_cast<double>(time.count()) / 1000);
 }
 
-/// Start-up, pauses that repeat and the end are no part of what rules go by.
+/// The rules leave out start-up, pauses that repeat, and the end.
 bool leaves_out(const Features& features) {
   constexpr double worth_telling = 0.5;  // seconds
   return features.seconds - features.seconds_counted >= worth_telling;
@@ -172,7 +172,7 @@ std::string render_bottleneck(const BottleneckAnswer& answer, const Style& style
                             : Paint::plain);
 }
 
-// What explain saw of what runs now and found, for programs.
+// For programs: what explain saw of the running jobs, and what it found.
 
 // Found by the namespace of what it walks, hence not in the nameless one.
 static void walk(Archive& archive, Stretch& stretch) {

@@ -1,6 +1,6 @@
 #pragma once
-// `berth explain` for what runs now: what was seen of the GPUs and the job, its phases, and why the
-// GPUs are not busy.
+// `berth explain` for what runs now. Shows what was seen of the GPUs and the job, its phases, and
+// why the GPUs are not busy.
 
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ struct BottleneckAnswer {
   bottleneck::Bottleneck bottleneck;
   /// What a person has to know of how it was taken: "the job ended meanwhile".
   std::vector<Sentence> remarks;
-  /// Of a run that is over: what `berth show` calls the mean of the run. One per device.
+  /// For a run that is over: what `berth show` calls the mean of the run. One per device.
   std::vector<Reading<Percent>> run_means = {};
 };
 

@@ -8,8 +8,7 @@
 
 namespace berth {
 
-/// What stands behind each value: what it is for, or where it comes from, with the files that were
-/// looked for.
+/// What stands behind each value: its meaning, or its origin with the files that were looked for.
 enum class ConfigDetail { values, origins };
 
 [[nodiscard]] std::string render_config(const Config& config, ConfigDetail detail,

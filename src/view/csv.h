@@ -1,5 +1,5 @@
 #pragma once
-// What prints from the field table (snapshot/fields.h): `--csv FIELDS`, `--fields`, doc/METRICS.md.
+// Prints from the field table (snapshot/fields.h): `--csv FIELDS`, `--fields`, doc/METRICS.md.
 
 #include <span>
 #include <string>
@@ -20,9 +20,9 @@ namespace berth {
 /// A cell of such a line.
 [[nodiscard]] std::string csv_quoted(std::string_view text);
 
-/// RFC 4180 but for the line ends (LF, so that shell loops work), a header line of our keys (they
-/// name the unit, also where the field was asked for by nvidia-smi's name), one line per device. An
-/// absent cell is empty. Bytes are as they are: this is for programs.
+/// RFC 4180, but with LF as line end, so that shell loops work. The header line has our keys, as
+/// these name the unit. So has a field that was asked for by nvidia-smi's name. One line per
+/// device. An absent cell is empty. Bytes are as they are: this is for programs.
 [[nodiscard]] std::string render_csv(const Snapshot& snapshot,
                                      std::span<const Field* const> columns);
 

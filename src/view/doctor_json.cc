@@ -1,4 +1,4 @@
-// What doctor saw and found, for programs.
+// Doctor's facts and findings, for programs.
 
 #include "base/json_archive.h"
 #include "base/sentence.h"
@@ -151,7 +151,7 @@ void write_gpu_test(Archive& archive, const GpuProof& test, const Snapshot& snap
                        [&](const compute::ProofStep& step) { write_step(archive, step, device); });
 }
 
-/// What was looked at beside the snapshot; null where nobody did.
+/// What was looked at beside the snapshot. Null: nobody looked.
 void write_host_facts(Archive& archive, const Examined& host) {
   const HostFacts& facts = host.facts;
   const bool has_read_test =

@@ -90,8 +90,8 @@ std::string render_gpu_proofs(const Examined& host, const Style& style) {
 
 // --------------------------------------------------------------------------------- the machine
 
-/// "8 × NVIDIA H100 80GB HBM3, T4": the first by its whole name, so that four kinds of card are
-/// still a line.
+/// "8 × NVIDIA H100 80GB HBM3, T4": the first has its whole name, the others a short one. So four
+/// kinds of card still fit a line.
 std::string cards_text(const std::vector<const Device*>& gpus) {
   std::map<std::string, int> counts;
   for (const Device* gpu : gpus) ++counts[gpu->name.get().value_or("?")];
@@ -266,7 +266,7 @@ std::string some_names(const std::vector<const Device*>& free) {
   return all.substr(0, all.rfind(", ", room)) + ", …";
 }
 
-/// Those that a job could be given, in this state or, without one, in any.
+/// The devices that a job could be given: in this state or, without one, in any.
 std::vector<const Device*> devices_that_are(std::optional<DeviceState> wanted,
                                             const Snapshot& snapshot) {
   std::vector<const Device*> found;
@@ -320,7 +320,7 @@ std::string tokens_text(std::string_view variable, const std::optional<VisibleLi
   return text;
 }
 
-/// What reading a file of the working directory came to; empty: nobody asked.
+/// The result of reading a file of the working directory; empty: nobody asked.
 std::string reading_text(const Examined& host) {
   if (!host.facts.directory) return "";
   const Reading<ReadSpeed>& reading = host.facts.directory->read_speed;
@@ -348,7 +348,7 @@ std::string reading_text(const Examined& host) {
                     percent));
 }
 
-/// What stands below the five lines where there is more to say.
+/// The lines below the five, where there is more to say.
 std::string remarks_text(const Examined& host, const Style& style) {
   std::string text = tokens_text("NVIDIA_VISIBLE_DEVICES", host.given, style) +
                      tokens_text("CUDA_VISIBLE_DEVICES", host.visible, style);

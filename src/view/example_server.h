@@ -54,7 +54,7 @@ inline void add_claim(Snapshot& snapshot, const std::string& user, pid_t job,
   snapshot.claims.push_back(std::move(claim));
 }
 
-/// Devices 0 to 6: leased, shared by two, free, busy without a lease, held, lost, MIG; then a card
+/// Devices 0 to 6: leased, shared by two, free, busy without a lease, held, lost, MIG. Then a card
 /// that cannot be used.
 inline Snapshot devices() {
   using namespace literals;

@@ -23,8 +23,8 @@ namespace berth {
 
 // Findings for programs, as a part of whatever JSON a command writes.
 
-/// Of each: rule, severity, title, evidence, meaning, steps (what, command or
-/// null) and doubt (null: none). Always English.
+/// Each finding: rule, severity, title, evidence, meaning, steps (what, command or null) and doubt
+/// (null: none). Always English.
 void walk(Archive& archive, Finding& finding);
 
 }  // namespace berth

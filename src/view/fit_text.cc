@@ -215,7 +215,7 @@ std::string run_line(const FitAnswer& answer) {
   const std::string devices =
       answer.workload.gpus > 1 ? fmt::format("-n {} ", answer.workload.gpus) : "";
   const std::string_view program = answer.workload.trains ? "train.py" : "serve.py";
-  // Where nobody has so much for certain, only a whole card will do.
+  // If no card has so much for certain, only a whole card will do.
   const std::size_t wanted = std::max<std::size_t>(answer.workload.gpus, 1);
   if (count_of(answer.here, Verdict::fits) < wanted) {
     return fmt::format("berth run {}-- python {}", devices, program);

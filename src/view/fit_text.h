@@ -1,5 +1,5 @@
 #pragma once
-// `berth fit`: what a model takes part by part, where it fits, and what that rests on.
+// `berth fit`: a model's needs part by part, where it fits, and what the answer rests on.
 
 #include <optional>
 #include <string>
@@ -23,8 +23,8 @@ struct FitAnswer {
   std::optional<std::string> simulated;
 };
 
-/// To start it here: with the upper end of the range in whole GiB, or with whole cards where none
-/// surely has that much.
+/// The command that starts it here, with the upper end of the range in whole GiB. If no card surely
+/// has that much, with whole cards.
 [[nodiscard]] std::string run_line(const FitAnswer& answer);
 
 [[nodiscard]] std::string render_fit(const FitAnswer& answer, const Style& style);

@@ -15,8 +15,7 @@ namespace berth {
 
 namespace {
 
-/// A host's line: its name, how many cards are free, how busy each of them is, their
-/// memory, who waits, who uses them.
+/// A host's line: its name, free cards, each card's load, their memory, waiters, users.
 constexpr auto fleet_columns = std::to_array<TableColumn>({
     {.header = as_key("SERVER"), .minimum = 8},
     {.header = as_key("FREE"), .align = Align::right},
@@ -83,7 +82,7 @@ std::string load_text(const HostOverview& overview, const Style& style) {
   return sparkline(loads, 100, static_cast<int>(loads.size()), style);
 }
 
-/// Of all cards, or the mark of absence: part of a sum is no sum.
+/// The memory of all cards, or the mark of absence: part of a sum is no sum.
 std::string memory_text(const HostOverview& overview, const Style& style) {
   std::uint64_t used = 0;
   std::uint64_t total = 0;
@@ -127,7 +126,7 @@ TableRow cells_of(const HostReport& host, const Style& style) {
   return cells;
 }
 
-/// What stands below a host's line: simulated, not answering, broken cards, alerts.
+/// The lines below a host's: simulated, not answering, broken cards, alerts.
 std::string notes_of(const HostReport& host, const Style& style) {
   std::string text;
   const auto note = [&](const std::string& line, Paint paint) {

@@ -10,8 +10,8 @@
 
 namespace berth {
 
-/// Compares with goldens/NAME.txt; on a difference writes what was drawn beside the test's other
-/// temporary files and says how to accept it.
+/// Compares with goldens/NAME.txt. On a difference it writes the drawn text beside the test's other
+/// temporary files, and says how to accept it.
 inline void expect_golden(const std::string& name, const std::string& drawn) {
   // __FILE__ may be relative to where the compiler ran, which is where the test program lies.
   const auto program = std::filesystem::read_symlink("/proc/self/exe");

@@ -10,7 +10,7 @@
 
 namespace berth {
 
-/// A line per device, and under those that are not well what was found and what to do.
+/// A line per device. Below a device that is not well stand the findings and what to do.
 [[nodiscard]] std::string render_health(const std::vector<DeviceHealth>& devices,
                                         const Snapshot& snapshot, const Style& style);
 

@@ -27,8 +27,8 @@ struct HistoryView {
 
 /// What an event says; of an error that the driver told by its number alone, NVIDIA's words for it.
 [[nodiscard]] Sentence words_of(const HistoryEvent& event);
-/// What to do about an error of the driver; empty: nothing, or it is no such event. What the rules
-/// of health find is told with its advice as long as they find it, and is over afterwards.
+/// What to do about an error of the driver; empty: nothing, or it is no such event. Findings of the
+/// rules of health bring their own advice while they last, and are over afterwards.
 [[nodiscard]] std::string_view advice_of(const HistoryEvent& event);
 
 [[nodiscard]] std::string render_history(const HistoryView& view, const Style& style);

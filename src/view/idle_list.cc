@@ -21,7 +21,7 @@ const HistorySeries* load_of(const DeviceId& device, const IdleEvidence& evidenc
   return found == evidence.loads.end() ? nullptr : &*found;
 }
 
-/// Of the last hour; nothing: not all of it was looked at.
+/// The load of the last hour. Nothing: not all of it was looked at.
 std::optional<Percent> load_of_last_hour(const HistorySeries& load, WallTime now) {
   constexpr std::int64_t least_seen_ms = hour_ms * 9 / 10;
   double sum = 0;
@@ -59,8 +59,8 @@ class IdleLook {
     return said.value_or(idle_after_by_itself).count();
   }
 
-  /// Whether it is idle, as far as is known since when. Of what began later the time before is not
-  /// its own.
+  /// Whether the device or lease is idle, as far as it is known since when. The time before it
+  /// began is not its own.
   bool judge(const Device& device, WallTime began, std::optional<uid_t> uid, IdleRow& row) const {
     const HistorySeries* load = load_of(device.id, evidence_);
     const auto calm = load != nullptr ? calm_since(*load, snapshot_.taken) : std::nullopt;
@@ -74,7 +74,7 @@ class IdleLook {
       return at_once.get().has_value();
     }
     const WallTime since{std::max(calm->unix_ms, began.unix_ms)};
-    // Of the time before a young history nothing is known: it says no more than this look.
+    // A young history says nothing of the time before it. Then it says no more than this look.
     if (now.unix_ms - since.unix_ms < idle_after(uid)) return *calm == load->points.front().at;
     row.since = since;
     row.sure = IdleSure::measured;
@@ -98,7 +98,7 @@ class IdleLook {
     }
     const HistorySeries* load = load_of(device.id, evidence_);
     if (load == nullptr || snapshot_.taken.unix_ms - claim.since.unix_ms < hour_ms) return;
-    // Of one that computed nothing all the hour the policy says when that counts.
+    // If a device computed nothing all the hour, the policy says when that counts.
     const WallTime hour_ago{snapshot_.taken.unix_ms - hour_ms};
     const auto calm = calm_since(*load, snapshot_.taken);
     if (calm && *calm <= hour_ago) return;

@@ -1,6 +1,6 @@
 #pragma once
-// `berth idle`: what is held and not used, who holds it, since when, and how that is known. Since
-// when comes from the history alone: what nobody looked at is never idle.
+// `berth idle`: what is held and not used, who holds it, since when, and how that is known. The
+// beginning comes from the history alone: what nobody looked at is never idle.
 
 #include <optional>
 #include <string>
@@ -47,7 +47,7 @@ struct IdleRow {
   std::optional<Percent> mean_load;  // of low_load
 };
 
-/// Since when every step of the series stayed at 5 % or below, up to now; nothing: it did not, or
+/// Since when every step of the series, up to now, stayed at 5 % or below. Nothing: it did not, or
 /// the last steps are not in it.
 [[nodiscard]] std::optional<WallTime> calm_since(const HistorySeries& load, WallTime now);
 
@@ -56,8 +56,8 @@ struct IdleRow {
 [[nodiscard]] std::vector<IdleRow> idle_rows(const Snapshot& snapshot, const IdleEvidence& evidence,
                                              const Policy* policy);
 
-/// "GPU 3 is held by anna, and nothing was computed on it for 40m", of those measured alone: for
-/// those who wait.
+/// "GPU 3 is held by anna, and nothing was computed on it for 40m", for those who wait. Only
+/// measured ones are listed.
 [[nodiscard]] std::string idle_lease_lines(const std::vector<IdleRow>& rows,
                                            const Snapshot& snapshot, const Style& style);
 [[nodiscard]] std::string render_idle(const std::vector<IdleRow>& rows,

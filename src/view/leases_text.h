@@ -1,5 +1,5 @@
 #pragma once
-// `berth leases`: who has been promised what, and who waits.
+// `berth leases`: the promised devices with their holders, and the waiters.
 
 #include <optional>
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace berth {
 
-/// From a snapshot whose claims, waiters and devices are filled in; `place` says who shares the
-/// ledger, which is what an empty list means; nothing: the snapshot is a recording's. Times are
-/// relative to Snapshot::taken.
+/// The snapshot's claims, waiters and devices must be filled in. `place` says who shares the
+/// ledger, which an empty list needs. Nothing: the snapshot is a recording's. Times are relative to
+/// Snapshot::taken.
 [[nodiscard]] std::string render_leases(const Snapshot& snapshot,
                                         const std::optional<LedgerPlace>& place,
                                         const Style& style);

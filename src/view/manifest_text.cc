@@ -206,7 +206,7 @@ std::string render_manifest(const Manifest& manifest, const Style& style) {
   return text;
 }
 
-// What differs between two manifests: for people, and as JSON.
+// How two manifests differ: for people, and as JSON.
 
 namespace {
 
@@ -233,7 +233,7 @@ std::string found_text(const Difference& one, const ComparedNames& names, const 
          side(names.a, one.in_a) + side(names.b, one.in_b);
 }
 
-/// What differs of one class; each reason once, below all that it holds for.
+/// The differences of one class. Each reason stands once, below all that it holds for.
 std::string class_text(const ComparedNames& names, const ManifestDiff& differences, Explains wanted,
                        const Style& style) {
   if (!any_found(differences, wanted)) return "";

@@ -1,6 +1,6 @@
 #pragma once
-// `berth manifest` and `berth manifest diff`: what a place or a run is made of, and what differs
-// between two, for people and for programs.
+// `berth manifest` and `berth manifest diff`, for people and for programs. They show what a place
+// or a run is made of, and how two differ.
 
 #include <string>
 #include <string_view>
@@ -39,7 +39,7 @@ struct ComparedNames {
 /// {"berth_differences": 1, …}. Sentences are English.
 [[nodiscard]] std::string differences_json(const ComparedNames& names,
                                            const ManifestDiff& differences);
-/// The members of it, for who puts them into a document of its own.
+/// Its members, for a caller that puts them into a document of its own.
 void write_differences(Archive& archive, const ComparedNames& names,
                        const ManifestDiff& differences);
 

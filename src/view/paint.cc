@@ -60,12 +60,12 @@ std::string ascii_only(std::string_view text) {
   return ascii;
 }
 
-/// Of Chinese marks: none begins a line, and none ends one.
+/// Chinese marks: none of the first begins a line, and none of the last ends one.
 constexpr std::string_view never_first = "，。；：、！？）”」》";
 constexpr std::string_view never_last = "（“「《";
 
-/// What wrapped() must not tear apart: a run of narrow characters, or one wide character, with the
-/// marks that stay with it.
+/// What wrapped() must not tear apart: a run of narrow characters, or one wide character. The marks
+/// that stay with it belong to it.
 std::string_view take_unbreakable(std::string_view& text) {
   std::size_t length = 0;
   std::string_view before;
@@ -133,7 +133,7 @@ std::string Line::text() const {
     std::string piece = pieces_[i].text;
     if (i + 1 == last) piece.erase(piece.find_last_not_of(' ') + 1);
     const int width = display_width(piece);
-    // What follows needs at least one column to say that it was cut.
+    // The following pieces need at least one column to say that they were cut.
     const bool more_follows = i + 1 < last && width >= room;
     if (width > room || more_follows) {
       line += painted(cut_to_width(piece + (more_follows ? " +" : ""), room, !style_.utf8),

@@ -13,12 +13,12 @@ namespace berth {
 
 enum class Paint { plain, dim, bold, red, green, yellow, blue };
 
-/// Text from outside (names, commands, users), safe to put on a terminal: escaped by printable(),
-/// and ASCII alone where the style says so.
+/// Text from outside (names, commands, users), safe to put on a terminal. It is escaped by
+/// printable(), and ASCII alone if the style says so.
 [[nodiscard]] std::string outside(std::string_view text, const Style& style);
 
-/// Our own or a translated text, as ASCII where the style says so: "–" becomes "-", what has no
-/// ASCII look-alike "?".
+/// Our own or a translated text, as ASCII if the style says so. "–" becomes "-"; a character
+/// without an ASCII look-alike becomes "?".
 [[nodiscard]] std::string own(std::string_view text, const Style& style);
 
 /// The text between the escape codes of its paint; itself where the style has no colour.
@@ -49,9 +49,9 @@ class Line {
   int width_ = 0;
 };
 
-/// The text broken at spaces (and between East Asian characters) into lines of at most the style's
-/// width, each ending in a line break; those after the first are indented. For sentences, which are
-/// to be read whole.
+/// The text broken into lines of at most the style's width, each ending in a line break. It breaks
+/// at spaces and between East Asian characters. Lines after the first are indented. For sentences,
+/// which are to be read whole.
 [[nodiscard]] std::string wrapped(std::string_view first_indent, std::string_view text,
                                   int next_indent, const Style& style, Paint paint = Paint::plain);
 

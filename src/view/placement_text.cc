@@ -73,8 +73,8 @@ struct DeviceRow {
   Paint paint = Paint::plain;
 };
 
-/// Rows with number and name in columns of their own; what they say is wrapped beneath itself, so
-/// that nothing of a reason is lost.
+/// Rows with number and name in columns of their own. Their text is wrapped beneath itself, so that
+/// nothing of a reason is lost.
 std::string rows_text(const std::vector<DeviceRow>& rows, const Style& style) {
   int number = 0;
   int name = 0;
@@ -210,7 +210,7 @@ std::string why_never(const Placement& placement) {
          "--only, --except and --min-compute."));
 }
 
-/// That not all devices were considered, and how they would be.
+/// Says that not all devices were considered, and how they would be.
 std::string hidden_text(const Placement& placement, const Style& style) {
   if (placement.hidden_by_variable == 0 || placement.satisfied()) return "";
   if (placement.variable_hides_all) {
@@ -238,7 +238,7 @@ std::string would_do_text(const WaitingNews& news) {
   return trf("would do, {} of {} wanted", news.placement.available.size(), news.devices);
 }
 
-/// What somebody who waits was told of a device. Equal keys: nothing that they would want to hear.
+/// What a waiter was told of a device. Equal keys: nothing that a waiter would want to hear.
 struct ToldState {
   std::string key;
   std::string number;  // "GPU 2"
@@ -251,7 +251,7 @@ std::map<DeviceId, ToldState> states_of(const WaitingNews& news, const Style& st
     ToldState state{.key = std::string(name_of(refusal.rule)),
                     .number = called(refusal.device, refusal.index, news.snapshot, style).number,
                     .text = refusal_text(refusal, news.snapshot, style)};
-    // Who is next changes each second in a quick queue; that somebody is, is the news.
+    // In a quick queue the next waiter changes each second. The news is that there is one.
     if (refusal.rule != Rule::reserved) {
       for (const Holder& holder : refusal.holders) state.key += "\n" + who(holder);
     }

@@ -15,8 +15,8 @@
 
 namespace berth {
 
-/// The whole reasoning (`--dry-run`): what was wanted, what it would get and why, what else would
-/// do, what was refused by which rule and who holds it.
+/// The whole reasoning (`--dry-run`): the request, what it would get and why, and what else would
+/// do. Also what each rule refused, and who holds it.
 [[nodiscard]] std::string render_placement(const Placement& placement, const Request& request,
                                            const Snapshot& snapshot, const Style& style);
 
@@ -45,8 +45,8 @@ namespace berth {
 /// The same for a pipe, with its place.
 [[nodiscard]] std::string render_waiting_notice(const WaitingNews& news, const Style& style);
 
-/// What is different from what was told before, in one line with its end: its place, devices taken
-/// (by whom) or free. Empty: nothing.
+/// The change since the last line, in one line with its end: its place, devices taken (by whom) or
+/// free. Empty: nothing.
 [[nodiscard]] std::string render_waiting_change(const WaitingNews& before, const WaitingNews& now,
                                                 const Style& style);
 

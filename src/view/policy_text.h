@@ -13,8 +13,7 @@ namespace berth {
 [[nodiscard]] std::string render_policy(const Policy& policy, const Style& style);
 /// The rules for one user, a sentence each.
 [[nodiscard]] std::vector<std::string> sentences_of(const UserRules& rules, const Policy& policy);
-/// What would happen if the user asked for that now. `is_known`: the machine's own files have the
-/// user.
+/// The result if the user asked for that now. `is_known`: the machine's own files have the user.
 [[nodiscard]] std::string render_policy_test(const Policy& policy, uid_t uid,
                                              const PolicyUser& user, const JobSpec& job,
                                              const Snapshot& snapshot, const Style& style);

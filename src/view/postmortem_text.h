@@ -30,7 +30,7 @@ struct Explained {
 [[nodiscard]] std::string render_cause_line(const Finding& cause, const RunRecord& run,
                                             const Style& style);
 
-/// Of a job that failed and whose output alone could say why: how to have it kept. One line.
+/// For a failed job whose output alone could say why: how to have it kept. One line.
 [[nodiscard]] std::string render_output_not_kept(const Style& style);
 
 }  // namespace berth

@@ -134,7 +134,7 @@ TableCell state_cell(const ProcessRow& row, const Style& style) {
   return {};
 }
 
-/// What encloses it: its run, its container, or nothing.
+/// What encloses the process: its run, its container, or nothing.
 std::string under_text(const ProcessRow& row, const Style& style) {
   std::string text;
   if (row.claim != nullptr) {
@@ -337,7 +337,7 @@ std::string ghost_text(const GhostRow& ghost, const SnapshotIndex& index, const 
          holders_text(*ghost.device, ghost.holders, index, style);
 }
 
-/// Who uses what leases were promised.
+/// The processes that use what leases were promised.
 std::string taken_text(const Device& device, const SnapshotIndex& index, const Style& style) {
   const PromisesTaken taken = promises_taken(device, index);
   if (taken.by.empty()) return {};
@@ -354,7 +354,7 @@ std::string taken_text(const Device& device, const SnapshotIndex& index, const S
       style);
 }
 
-/// Those that have ended and are still listed, with who may keep their memory for them.
+/// Processes that have ended and are still listed, with those that may keep their memory.
 std::string ended_text(const std::vector<ProcessRow>& rows, const std::vector<GhostRow>& ghosts,
                        const SnapshotIndex& index, const Style& style) {
   const auto count = std::count_if(rows.begin(), rows.end(), has_ended);

@@ -1,6 +1,6 @@
 #pragma once
-// `berth ps`: every process on the devices, who it is and what it costs, with those that hold a
-// device and do not show up where one would look.
+// `berth ps`: every process on the devices, whose it is and what it costs. It includes processes
+// that hold a device and do not show up where one would look.
 
 #include <optional>
 #include <string>
@@ -15,17 +15,17 @@ struct ProcessListOptions {
   bool tree = false;                // under their parents instead of under their devices
 };
 
-/// The table, and below it what needs a word: processes that have ended and still hold memory,
-/// those stuck in the kernel, memory of nobody with who has the device open, and how much of the
-/// machine can be seen from here.
+/// The table, and below it notes: processes that have ended and still hold memory, and those stuck
+/// in the kernel. Also memory of nobody, with the processes that have the device open. And how much
+/// of the machine can be seen from here.
 [[nodiscard]] std::string render_process_list(const Snapshot& snapshot, const Style& style,
                                               const ProcessListOptions& options = {});
 
-/// What of the processes cannot be seen from here, in a sentence; empty: all can.
+/// Which processes cannot be seen from here, in a sentence; empty: all can.
 [[nodiscard]] std::string process_view_note(const Host& host);
 
-/// The same as JSON: one object per process and device, and one per device whose memory its
-/// processes do not explain. Absent values are null with the reason under "why".
+/// The same as JSON: one object per process and device. There is also one per device whose memory
+/// its processes do not explain. Absent values are null with the reason under "why".
 [[nodiscard]] std::string process_list_json(const Snapshot& snapshot,
                                             const ProcessListOptions& options = {});
 

@@ -46,7 +46,7 @@ void write_row(Archive& archive, const ProcessRow& row, const Snapshot& snapshot
   if (has_ended(row)) write_holders(archive, *row.device, row.holders, snapshot);
 }
 
-/// Of each device where processes without a lease use what leases were promised.
+/// For each device where processes without a lease use what leases were promised.
 void write_promises_taken(Archive& archive, const SnapshotIndex& index) {
   std::vector<std::pair<const Device*, PromisesTaken>> all;
   for (const Device& device : index.snapshot().devices) {

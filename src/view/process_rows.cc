@@ -11,7 +11,7 @@ namespace {
 // What a driver holds for itself beside its processes stays below this.
 constexpr Bytes worth_a_search{std::uint64_t{256} << 20};
 
-/// Who has the device's file open without being in the driver's list of the card.
+/// Processes that have the device's file open without being in the driver's list of the card.
 std::vector<pid_t> unlisted_holders(const Device& device, const SnapshotIndex& index) {
   std::vector<pid_t> holders;
   const Reading<DeviceFiles>& files = index.snapshot().device_files;

@@ -29,7 +29,8 @@ struct ProcessRow {
   const HostProcess* process = nullptr;  // null: /proc does not have it
   const Claim* claim = nullptr;          // the lease it runs under
   Presence presence = Presence::alive;
-  /// Of one that has ended: who has the device's file open without being in the driver's list.
+  /// For a process that has ended: those that have the device's file open and are not in the
+  /// driver's list.
   std::vector<pid_t> holders;
 };
 [[nodiscard]] bool has_ended(const ProcessRow& row);
@@ -45,7 +46,8 @@ struct ProcessRow {
 struct GhostRow {
   const Device* device = nullptr;
   Bytes memory;
-  /// Who has its file (an instance's: its card's) open without being in the driver's list.
+  /// Processes that have its file (an instance's: its card's) open and are not in the driver's
+  /// list.
   std::vector<pid_t> holders;
 };
 [[nodiscard]] std::vector<GhostRow> ghost_rows(const SnapshotIndex& index);

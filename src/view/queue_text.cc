@@ -56,7 +56,7 @@ std::string names_of(const Placement& placement, Rule rule, const QueueAsked& as
   return text;
 }
 
-/// Of many devices one reason, the one that most of them have.
+/// One reason for many devices: the one that most of them have.
 std::string reason_of(const Placement& placement, const QueueAsked& asked) {
   const Refusal* main = nullptr;
   std::ptrdiff_t most = 0;

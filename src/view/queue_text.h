@@ -1,6 +1,6 @@
 #pragma once
-// The queue for people and programs: who waits for what and why, what is gathered for whom until
-// when, and who starts when.
+// The queue for people and programs. It says who waits for what and why, and who starts when. It
+// also says what is gathered for which waiter, and until when.
 
 #include <limits>
 #include <optional>
@@ -36,17 +36,18 @@ struct QueueAsked {
   const std::set<std::string>* names = nullptr;
 };
 [[nodiscard]] std::vector<QueueRow> queue_rows(const Snapshot& snapshot, const QueueAsked& asked);
-/// What JSON has of a row beside its Waiter.
+/// The members that JSON has for a row beside its Waiter.
 void write_outlook(Archive& archive, const QueueRow& row);
 
-/// `policy`: null where there is none. `idle`: of those, the leases that the history knows are what
-/// who waits is shown.
+/// `policy`: null where there is none. `idle`: waiters are shown those of its leases that the
+/// history knows.
 [[nodiscard]] std::string render_queue(const Snapshot& snapshot, const Policy* policy,
                                        const std::vector<IdleRow>& idle, const Style& style);
 /// Why this run waits, device by device, its place and its start; empty: it has no place.
 [[nodiscard]] std::string render_wait_of(const std::string& run, const Snapshot& snapshot,
                                          const Policy* policy, const Style& style);
-/// Of a run that `--after` others has no place in the queue yet; empty: it has one, or is none.
+/// For a run that waits for other runs (`--after`) and so has no place in the queue yet. Empty: it
+/// has one, or is none.
 [[nodiscard]] std::string waiting_for_runs(const RunRecord& run, const Snapshot& snapshot);
 /// Reservations that are to begin, a line each; and what JSON has of one.
 [[nodiscard]] std::string render_planned(const std::vector<Planned>& planned, const Style& style);

@@ -131,7 +131,7 @@ std::string isolation_text(const Manifest& manifest) {
   return trf("by {}: from the device files of other cards", printable(manifest.isolated_by));
 }
 
-/// What holds it to its share, whether that is proved, and why nothing stronger does.
+/// The tier that holds it to its share, whether that is proved, and why nothing stronger does.
 void add_cap(Facts& facts, const RunRecord& run, const Summary& summary, const Style& style) {
   const Manifest& manifest = run.manifest;
   if (!manifest.cap) return;

@@ -52,7 +52,7 @@ std::string said_text(const RunCap& cap) {
 
 namespace {
 
-/// What the job was promised of its devices, where they are shared, and what holds it to that.
+/// The job's promised share of its devices, where they are shared, and what holds it to that.
 std::string promise_text(const std::vector<Choice>& devices, const std::optional<RunCap>& cap) {
   if (devices.empty() || !devices.front().promised || !cap) return "";
   std::string sizes;
@@ -181,7 +181,7 @@ std::size_t ones_to_wait_for(const Placement& placement) {
              placement.refused, [](const Refusal& one) { return one.may_change; }));
 }
 
-/// Where one is too small that nothing else refused.
+/// The largest device's memory, if a device was refused because it is too small.
 std::optional<Bytes> largest_too_small(const NotAcquired& refusal) {
   const bool is_any = std::ranges::any_of(refusal.placement.refused, [](const Refusal& one) {
     return one.rule == Rule::memory && !one.may_change;

@@ -9,20 +9,20 @@
 
 namespace berth {
 
-/// Where, why there, after how long a wait: one line with its line break. `simulated`: the server's
+/// The devices, the reasons, and the wait: one line with its line break. `simulated`: the server's
 /// name, where it is one.
 [[nodiscard]] std::string render_started(const RunStarted& started,
                                          const std::optional<std::string>& simulated);
 
 /// "held by the watchdog: it warns"
 [[nodiscard]] std::string held_text(const RunCap& cap);
-/// "kernel: …; mps: …", why none of those that are stronger holds it; empty: there is none.
+/// "kernel: …; mps: …": why no stronger tier holds the job. Empty: there is none.
 [[nodiscard]] std::string stronger_tiers_text(const RunCap& cap);
 /// What the tier had to do or could not; empty: nothing.
 [[nodiscard]] std::string said_text(const RunCap& cap);
 
-/// Of a job that is isolated: that it is, by what, and its costs; one that nobody meets soon only
-/// `with_all`.
+/// If the job is isolated: says so, by what, and its costs. A cost that nobody meets soon is said
+/// only `with_all`.
 [[nodiscard]] std::string sentence_of_isolation(const RunStarted& started, bool with_all);
 
 /// Whole sentences, each for a line of its own.
@@ -31,7 +31,7 @@ namespace berth {
 /// A detached job that waits: how it is found again.
 [[nodiscard]] std::string sentence_of(const RunWaits& waits);
 
-/// What to do where no device was got; empty: the user has ended it.
+/// Advice if no device was got; empty: the user has ended it.
 [[nodiscard]] std::string advice_after(const NotAcquired& refusal, const JobSpec& job);
 
 }  // namespace berth

@@ -92,7 +92,7 @@ Reading<Bytes> memory_peak(const Summary& summary) {
   return peak;
 }
 
-/// How it went; of a run that was started again for another, also which: the end of an id names it.
+/// How it went. If the run was started again for another one: also the end of that one's id.
 std::string course_text(const RunRecord& run) {
   constexpr std::size_t shortest = 6;
   const std::string& before = run.manifest.retry_of;
@@ -141,7 +141,7 @@ std::optional<Bytes> promised_each(const RunRecord& run) {
   return same ? promised.front() : std::nullopt;
 }
 
-/// Of how much of the time the figures hold nothing, where they hold something.
+/// For how much of the time the figures hold nothing, where they hold something.
 std::string not_read_text(const Summary& summary) {
   const bool any_figure = summary.mean_utilization.get() || memory_peak(summary).get();
   Milliseconds longest{0};
@@ -345,7 +345,7 @@ std::string render_runs(const RunList& list, const Moment& now, const Style& sty
       return run.manifest.given.simulated.has_value();
     };
     const bool any = std::any_of(list.runs.begin(), list.runs.end(), is_simulated);
-    // Said once where it is true of all; else the rows of which it is true say it.
+    // If it is true of all, it is said once. Else the rows say it.
     const bool all = std::all_of(list.runs.begin(), list.runs.end(), is_simulated);
     for (const RunRecord& run : list.runs) {
       const auto known = lately.find(run.manifest.id);

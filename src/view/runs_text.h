@@ -11,8 +11,8 @@
 
 namespace berth {
 
-/// How a run's readings went over time, in few enough points to draw however long it was: fed
-/// sample by sample (for_each_sample), it halves its resolution when it is full.
+/// A run's readings over time, in few enough points to draw, however long the run was. It is fed
+/// sample by sample (for_each_sample), and halves its resolution when it is full.
 class RunSeries {
  public:
   void add(const Sample& sample);
@@ -54,25 +54,26 @@ struct RunDetails : RunStory {
 [[nodiscard]] std::string render_run(const RunRecord& run, const RunDetails& details,
                                      const Moment& now, const Style& style);
 
-/// That facts of machine and code are missing, and why; empty: none is, or there was no job.
+/// Says that facts of machine and code are missing, and why. Empty: none is, or there was no job.
 [[nodiscard]] std::string facts_missing_text(const RunRecord& run);
 
 /// Whether a simulated server gave what it is said to have used of GPUs.
 [[nodiscard]] bool has_invented_figures(const RunRecord& run);
 
-/// What was seen of a run without a device that shows whether it kept off them, and in how many
-/// looks. Nothing where nobody looked.
+/// For a run without a device: what shows whether it kept off the devices, and in how many looks.
+/// Nothing where nobody looked.
 [[nodiscard]] std::vector<std::string> kept_off_texts(const Summary& summary);
 
-/// The line on stderr when the job has ended: how, how long, on what, memory peak against what was
-/// promised, how busy the GPU was, energy. One line, never cut. Says so where the run is simulated.
+/// The line on stderr when the job has ended. It says how, how long and on what. It compares the
+/// memory peak with the promise, and says how busy the GPU was, and the energy. One line, never
+/// cut. Says so if the run is simulated.
 [[nodiscard]] std::string render_end_line(const RunRecord& run, const Style& style);
 
-/// "ended with 0", "ended with 1", "killed by SIGKILL (9)", "running", "end unknown"; "never
-/// started: waited 12s for 1 GPU, stopped by ana".
+/// One of "ended with 0", "ended with 1", "killed by SIGKILL (9)", "running", "end unknown". Or
+/// "never started: waited 12s for 1 GPU, stopped by ana".
 [[nodiscard]] std::string state_text(const RunRecord& run);
 
-/// Of one that waits: "12s so far for 1 GPU; `berth explain ID` says why".
+/// For a waiting run: "12s so far for 1 GPU; `berth explain ID` says why".
 [[nodiscard]] std::string wait_text(const RunRecord& run, const Moment& now);
 
 }  // namespace berth

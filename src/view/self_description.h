@@ -1,6 +1,6 @@
 #pragma once
-// The program describes itself. Completions and the manual page are made from the same
-// declarations that parse the command line (app/command_line.cc), so they cannot lag behind it.
+// The program describes itself. Completions and the manual page are made from the declarations that
+// parse the command line (app/command_line.cc). So they cannot lag behind it.
 
 #include <string>
 #include <string_view>
@@ -27,8 +27,8 @@ struct VerbText {
                                             const std::vector<VerbText>& verbs);
 [[nodiscard]] std::string manual_page(const std::vector<VerbText>& verbs);
 
-/// The tables of doc/EXPLAIN.md, made of the rules' own rows: each between lines that name it, as
-/// doc/EXPLAIN.md has them; in English whatever the language.
+/// The tables of doc/EXPLAIN.md, made of the rules' own rows. Each stands between lines that name
+/// it, as in doc/EXPLAIN.md. In English whatever the language.
 [[nodiscard]] std::string rules_markdown();
 
 }  // namespace berth

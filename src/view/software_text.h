@@ -10,7 +10,7 @@
 namespace berth {
 
 /// How the highest version that a driver supports is said: "CUDA 13.1", "CUDA up to 13.1", or with
-/// what that means.
+/// its meaning.
 enum class SupportedWords { number, limit, explained };
 
 /// "driver 590.48.01", "CUDA up to 13.1"; where several vendors' were asked "NVIDIA driver …". What

@@ -111,7 +111,7 @@ SpecRow rate_row(std::string_view label, std::optional<double> PeakRates::* type
           }};
 }
 
-/// Of the cards of one vendor alone, by whose word for it.
+/// For the cards of one vendor alone, by that vendor's word for it.
 SpecRow fp64_row(std::string_view label, bool nvidia) {
   return {label, [=](const SpecSubject& subject, const Style& style) {
             if (subject.card == nullptr || subject.card->is_nvidia() != nvidia) {

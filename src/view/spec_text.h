@@ -26,8 +26,7 @@ struct SpecAnswer {
   std::optional<std::string> simulated;  // the devices are this simulated server's
 };
 
-/// Where driver and table differ in what both know, the driver's is shown and the table's beside
-/// it.
+/// Where driver and table differ, the driver's value is shown and the table's beside it.
 [[nodiscard]] std::string render_spec(const SpecAnswer& answer, const Style& style);
 [[nodiscard]] std::string spec_json(const SpecAnswer& answer);
 

@@ -147,7 +147,7 @@ std::string users_text(const std::vector<TableRow>& occupants) {
   return text;
 }
 
-/// What stands under a device: what is not ok with it, or the reason that was cut in its row.
+/// The line under a device: its problem, or the reason that was cut in its row.
 std::string line_below(const DeviceRow& row, const DeviceColumns& columns, const Style& style) {
   const bool is_cut = display_width(row.reason) > columns.reason_room();
   const std::string& text = row.health.empty() && is_cut ? row.reason : row.health;

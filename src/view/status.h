@@ -1,6 +1,6 @@
 #pragma once
-// `berth status`: every device on one line, who is on it behind or below, what is wrong underneath.
-// Fits 80 columns; wider terminals get more columns, narrower ones fewer. Never wraps a row.
+// `berth status`: every device on one line, its users behind it or below, problems underneath. Fits
+// 80 columns; wider terminals get more columns, narrower ones fewer. Never wraps a row.
 
 #include <optional>
 #include <string>
@@ -29,13 +29,13 @@ struct StatusOptions {
 /// what there is.
 [[nodiscard]] Result<void> check_patterns(const Snapshot& snapshot, const StatusOptions& options);
 
-/// The snapshot with only what the options let through, for `--json` and `--csv`: other devices,
-/// their processes and leases are gone, problems of the whole machine stay.
+/// The snapshot with only what the options let through, for `--json` and `--csv`. Other devices,
+/// their processes and leases are gone. Problems of the whole machine stay.
 ///
 /// not_found: as check_patterns() says.
 [[nodiscard]] Result<Snapshot> narrowed(const Snapshot& snapshot, const StatusOptions& options);
 
-/// What render_status() shows and judges by.
+/// The readings that render_status() shows and judges by.
 [[nodiscard]] Wanted wanted_by_status();
 [[nodiscard]] std::string render_status(const Snapshot& snapshot, const Style& style,
                                         const StatusOptions& options = {});

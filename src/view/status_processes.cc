@@ -1,5 +1,5 @@
-// Who is on a device: one row per process, lease without a process, and amount of memory that
-// nothing visible accounts for.
+// The users of a device. One row per process, per lease without a process, and per amount of memory
+// that nothing visible accounts for.
 
 #include <fmt/ranges.h>
 

@@ -1,6 +1,6 @@
 #pragma once
-// The two halves of the status picture: the devices' columns, and who is on each. Shared by
-// status*.cc alone, but for the words of states.
+// The two halves of the status picture: the devices' columns, and each device's users. Shared by
+// status*.cc alone, apart from the words of states.
 
 #include <array>
 #include <optional>
@@ -13,8 +13,8 @@
 
 namespace berth {
 
-/// Who is on the device itself (not on its MIG instances), a row for each process, lease and
-/// unexplained amount of memory: leased processes first.
+/// The users of the device itself, not of its MIG instances. One row for each process, lease and
+/// unexplained amount of memory; leased processes come first.
 [[nodiscard]] std::vector<TableRow> occupants_of(const Device& device, const SnapshotIndex& index,
                                                  const std::optional<std::string>& user,
                                                  const Style& style);
@@ -23,12 +23,12 @@ namespace berth {
 [[nodiscard]] bool has_something_on(const std::string& user, const Device& device,
                                     const SnapshotIndex& index);
 
-/// One table of them all, so that columns stand beneath each other whatever device they are on.
+/// One table of them all, so that columns line up across devices.
 [[nodiscard]] Table occupant_table(const std::vector<std::vector<TableRow>>& all, int width,
                                    const Style& style);
 
-/// One device: its cells in the columns' order; `reason` instead of the middle ones where it has no
-/// readings to show.
+/// One device: its cells in the columns' order. If it has no readings to show, `reason` stands in
+/// place of the middle ones.
 struct DeviceRow {
   const Device* device = nullptr;
   DeviceState state = DeviceState::free;

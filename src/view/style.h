@@ -1,6 +1,6 @@
 #pragma once
 // Style: what a renderer needs to know of the screen. app/ finds it out (terminal, locale,
-// NO_COLOR) and hands it down; nothing in view/ prints or reads the environment, so every picture
+// NO_COLOR) and hands it down. Nothing in view/ prints or reads the environment, so every picture
 // is a function of its arguments. The language is the process's (base/tr.h).
 
 #include <chrono>

@@ -1,6 +1,6 @@
 #pragma once
-// The file that `berth support` writes: parts with borders, for a person to read before sending it,
-// and the list of what is in it that is shown first.
+// The file that `berth support` writes. It has parts with borders, so that a person can read it
+// before sending it. The list of its contents is shown first.
 
 #include <optional>
 #include <string>
@@ -33,7 +33,7 @@ struct SupportFile {
 inline constexpr std::size_t longest_part = 256 << 10;
 [[nodiscard]] std::string shortened(std::string text, std::size_t most = longest_part);
 
-/// English, whatever the language: it is for those who answer the report.
+/// Always in English: it is for the people who answer the report.
 [[nodiscard]] std::string support_file_text(const SupportFile& file);
 [[nodiscard]] std::string render_support_list(const SupportFile& file, const std::string& path,
                                               const Style& style);

@@ -22,8 +22,8 @@ struct TableCell {
 };
 using TableRow = std::vector<TableCell>;
 
-/// What becomes of a column in which no row has anything, or (`absent_goes`) no row has anything
-/// but an absent_mark().
+/// What to do with a column in which no row has anything. `absent_goes`: or no row has anything but
+/// an absent_mark().
 enum class WhenEmpty { stays, goes, absent_goes };
 
 struct TableColumn {
@@ -43,7 +43,7 @@ class Table {
   Table(std::span<const TableColumn> columns, std::vector<TableRow> rows, int gap,
         const Style& style, int width = 0);
 
-  /// Of each column; 0: not shown.
+  /// The width of each column; 0: not shown.
   [[nodiscard]] const std::vector<int>& widths() const { return widths_; }
   [[nodiscard]] std::string head() const;
   [[nodiscard]] std::string line(std::size_t row) const;

@@ -42,7 +42,7 @@ std::string digits(const Scaled& value) {
   return fmt::format("{:.1f}", value.number);
 }
 
-/// What is small in another's unit, with what matters of it: "0.49", "0.0012"; else as it is.
+/// A figure that is small in another's unit keeps its digits: "0.49", "0.0012". Else as it is.
 std::string small_or(double number, std::string otherwise) {
   return number > 0 && number < 1 ? fmt::format("{:.2g}", number) : std::move(otherwise);
 }

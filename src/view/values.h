@@ -42,8 +42,8 @@ struct Device;
 /// The reason in words for people (translated): "not supported by this device".
 [[nodiscard]] std::string_view reason_text(Absent why);
 
-/// Of figures that a simulated server gave: the whole sentence, and the word beside a figure, with
-/// a blank before it.
+/// Figures that a simulated server gave: the whole sentence, and the word beside a figure. The word
+/// has a blank before it.
 [[nodiscard]] std::string_view invented_figures_text();
 [[nodiscard]] std::string_view invented_mark();
 

@@ -1,5 +1,5 @@
 // refused: no match for 'operator-'
-// total - used has wrapped below zero in many a tool: only minus() subtracts, and may say no.
+// In many a tool total - used has wrapped below zero. Only minus() subtracts, and it may say no.
 #include <optional>
 
 #include "base/units.h"

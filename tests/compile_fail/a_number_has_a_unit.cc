@@ -1,5 +1,5 @@
 // refused: conversion from 'int' to non-scalar type
-// A bare number does not become a quantity by itself: somebody has to say of what.
+// A bare number is no quantity: the code must name the unit.
 #include "base/units.h"
 
 #ifdef BERTH_WRONG

@@ -1,5 +1,5 @@
 // refused: no match for 'operator<'
-// A reading may be absent: it cannot be compared like a number before that was decided.
+// A reading may be absent. So it cannot be compared like a number before that is decided.
 #include "base/reading.h"
 #include "base/units.h"
 

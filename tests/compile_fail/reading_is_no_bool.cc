@@ -1,5 +1,5 @@
 // refused: could not convert
-// Whether there is a value is asked by name: "if (reading)" would confuse a false one with none.
+// Code asks by name whether there is a value. "if (reading)" would confuse a false one with none.
 #include "base/reading.h"
 
 using namespace berth;

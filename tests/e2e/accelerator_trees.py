@@ -154,7 +154,7 @@ def metrics_in(folder):
 
 
 def expected(folder):
-    """Of an amdgpu card's folder: field of the JSON -> value, None where there is none."""
+    """An amdgpu card's folder as field of the JSON -> value, None where there is none."""
     found = {
         "memory_total_bytes": number_in(folder, "mem_info_vram_total"),
         "memory_used_bytes": number_in(folder, "mem_info_vram_used"),

@@ -1,16 +1,15 @@
 """What must hold on a machine after whatever happened to its runs.
 
-Exclusivity is proved by the jobs themselves, outside the ledger: each flocks one file per device
-that it was given, by a descriptor that its children inherit. Such a token lasts exactly as long as
-any process of the job, however it ends."""
+The jobs themselves prove exclusivity, outside the ledger. Each flocks one file per device that it was given, by a
+descriptor that its children inherit. Such a token lasts exactly as long as any process of the job, however it ends."""
 
 import json
 import os
 import pathlib
 import time
 
-# A token that is not free may still be on its way out with the process that has just ended, which
-# closes the lease and the token one after the other: hence the moment's patience.
+# A process that has just ended may still hold its token: it closes the lease first, then the token. Hence the moment's
+# patience.
 TOKEN_JOB = """#!/bin/sh
 cd "$1" || exit 99
 echo "$BERTH_RUN" >> started
@@ -50,7 +49,7 @@ class Tokens:
 
 
 def poll(claim, seconds, what):
-    """Asks again and again; the last answer is in the failure's message."""
+    """Asks repeatedly; the last answer is in the failure's message."""
     end = time.monotonic() + seconds
     while True:
         asked_at = time.monotonic()
@@ -143,8 +142,8 @@ def assert_nothing_left(machine, tokens, seconds=30):
     poll(lambda: leases(machine), seconds, "leases outlive their jobs")
     poll(lambda: processes(machine), seconds, "processes are left over")
     assert not queue(machine)
-    # What the killed have left in the ledger goes with the user's next claims; of what they had not
-    # published, a second later.
+    # The user's next claims remove what the killed have left in the ledger. What these had not published goes a second
+    # later.
     poll(lambda: machine.run("run", "-q", "--", "true").returncode != 0 or ledger_files(machine), seconds, "files are left over")
     assert tokens.collisions() == []
     listed = runs(machine)

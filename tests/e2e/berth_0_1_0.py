@@ -1,4 +1,4 @@
-"""The first release's program, for whoever has to get on with it on one machine: BERTH_0_1_0 names it; else it is
+"""The first release's program, for tests that run it beside this one on one machine. BERTH_0_1_0 names it. Else it is
 build/berth-0.1.0/berth, which BERTH_LONG has built from the history."""
 
 import os

@@ -1,7 +1,7 @@
 """A real systemd as the first process of a machine of its own, for what only systemd can show.
 
-Its root is an overlay of this machine's whose changes lie in memory; its processes, mounts, network
-and cgroups are its own. When its first process is killed all of it is gone."""
+Its root is an overlay of this machine's; the overlay's changes lie in memory. Its processes,
+mounts, network and cgroups are its own. When its first process is killed all of it is gone."""
 
 import os
 import pathlib
@@ -20,9 +20,9 @@ TOOLS = ("unshare", "nsenter", "setpriv", "systemctl", "journalctl", "curl")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 TARGET = "berth-test.target"
 
-# $1: an empty directory, $2: a machine's id, $3: berth, $4: the fake driver. What of /proc and /sys
-# is the whole machine's is read-only, as containers have it: this systemd sets nothing there. Of
-# this machine's own units only those are started that something asks for.
+# $1: an empty directory, $2: a machine's id, $3: berth, $4: the fake driver. Parts of /proc and
+# /sys that are the whole machine's are read-only, as in containers: this systemd sets nothing
+# there. Of this machine's own units only those are started that something asks for.
 BOOT = f"""
 set -e
 mount --make-rprivate /

@@ -1,8 +1,8 @@
 """What the end-to-end tests share: the program as a user starts it, on a machine of its own.
 
-Every test gets a ledger, a state directory and a home below its own temporary directory, so nothing
-of the machine it runs on is seen or touched. BERTH (or BERTH_BIN) names the binary, BERTH_BUILD the
-build directory with the fake driver libraries."""
+Every test gets a ledger, a state directory and a home below its own temporary directory. So nothing of the machine it
+runs on is seen or touched. BERTH (or BERTH_BIN) names the binary. BERTH_BUILD names the build directory with the fake
+driver libraries."""
 
 import concurrent.futures
 import contextlib
@@ -33,8 +33,8 @@ if " " in BERTH:
     BERTH = str(_link)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # Started in the background by a shell without job control: Ctrl-C would be ignored by all that
-    # the tests start, too.
+    # A shell without job control started this in the background. Then all that the tests start would ignore Ctrl-C,
+    # too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -51,8 +51,8 @@ def wait_until(condition, what, timeout=60.0):
 
 @contextlib.contextmanager
 def ends_within_patience(what, seconds=60.0):
-    """What is done inside ends by itself, where it would else wait for ever. This says nothing of speed: who asks for
-    less than 20 s compares with a clock, and is marked so (tests/tools/test_clock.py)."""
+    """The block ends by itself, and does not wait for ever. This says nothing of speed. A test that asks for less than
+    20 s compares with a clock, and is marked so (tests/tools/test_clock.py)."""
     assert seconds >= 20, "so short a patience is a claim about speed"
     began = time.monotonic()
     yield
@@ -62,8 +62,8 @@ def ends_within_patience(what, seconds=60.0):
 
 
 def wakes(pid, times):
-    """Waits until a process has gone to sleep and woken so many times more: who looks again and again has looked,
-    and has done by then what it was going to do of itself."""
+    """Waits until a process has gone to sleep and woken so many times more. By then a process that looks repeatedly has
+    looked. It has also done what it was going to do of itself."""
 
     def switches():
         status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")

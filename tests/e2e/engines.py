@@ -254,7 +254,8 @@ runc = ["{PEERS}/usr/sbin/runc"]
 
 
 class Nerdctl(Engine):
-    """The nerdctl that ./dev test --long builds, or that is on PATH, from 2.1 on, before a containerd of its own (Debian 13's)."""
+    """The nerdctl that ./dev test --long builds, or the one on PATH, from 2.1 on. It works before a containerd of its
+    own (Debian 13's)."""
 
     def __init__(self):
         program = shutil.which("nerdctl", path=f"{ROOT}/build/peers/nerdctl:{os.environ['PATH']}")

@@ -1,11 +1,10 @@
-"""Runs a command and everything it starts under ptrace and kills one of its processes at its N-th
-system call, before the kernel does it.
+"""Runs a command and everything it starts under ptrace. Kills one of its processes at its N-th system call, before the
+kernel performs that.
 
-Why not strace: it counts for each process alone, so its N kills every process at its own N-th call;
-and what is asked here is what the others do when one of them is gone.
+strace cannot do it. It counts for each process alone, so its N kills every process at its own N-th call. These tests
+ask what the other processes do when one of them is gone.
 
-A process is named by its place in the tree: () is the command, (1,) its second child, (1, 0) that
-one's first."""
+A process is named by its place in the tree. () is the command, (1,) its second child, (1, 0) that child's first."""
 
 import ctypes
 import os
@@ -57,8 +56,8 @@ def traced():
 
 
 class Tree:
-    """One run of the command. Afterwards `calls` has each process's number of system calls, counted
-    up to the first exec of those that the command forked: what comes later is another program's."""
+    """One run of the command. Afterwards `calls` has each process's number of system calls. A process that the command
+    forked counts up to its first exec: later calls are another program's."""
 
     def __init__(self, command, env, victim=None, at=0, on_killed=None):
         self.victim, self.at, self.on_killed = victim, at, on_killed
@@ -79,8 +78,8 @@ class Tree:
                 try:
                     self._take(*os.waitpid(-1, WALL))
                 except ChildProcessError:
-                    # The kernel knows of none any more: who was here has gone, also one whose end was
-                    # told before its parent told of its beginning.
+                    # The kernel knows of none any more: all have gone. One's end may have been told before its parent
+                    # told of its beginning.
                     if traced():
                         raise
                     self._places.clear()

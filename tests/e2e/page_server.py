@@ -1,5 +1,5 @@
-"""`berth serve` for the tests of its page: with a past, a job that runs, one that waits, a token, and all
-that it can be told from outside: another configuration, other devices, other servers to join."""
+"""`berth serve` for the tests of its page: with a past, a job that runs, one that waits, and a token. It can be told
+from outside to take another configuration, other devices, or other servers to join."""
 
 import getpass
 import json
@@ -65,8 +65,8 @@ def many_servers(count, snapshot):
 
 
 def mended_and_broken():
-    """A server of which one card is lost, one holds memory that nobody explains, one is divided, and one
-    does not say whether it computes."""
+    """A server of four odd cards. One is lost, one holds memory that nobody explains, one is divided, and one does not
+    say whether it computes."""
     room, divided = scenario("faults"), scenario("h100-mig")
     for device in divided["devices"]:
         device["index"] = len(room["devices"])
@@ -236,7 +236,7 @@ class Served:
         return {} if said is None else said
 
     def tell_who(self):
-        """Who may act here, on what; a run of the past, and one that somebody else may not see."""
+        """The user who may act here, and on what. Also a run of the past, and one that somebody else may not see."""
         known = {"container": CONTAINER, "user": getpass.getuser(), "token": self.token, "run": self.past.run, "named": self.past.named,
                  "failed": self.past.failed, "foreign": self.past.run}
         if self.job:
@@ -284,7 +284,7 @@ class Served:
         self.again()
 
     def tell_unanswered(self):
-        """A driver of which one card hangs whoever asks for its load."""
+        """A driver of which one card hangs the caller that asks for its load."""
         faults = self.directory / "faults"
         faults.write_text("nvmlDeviceGetUtilizationRates@1=hang", encoding="utf-8")
         self.machine = FakeDriver(self.directory, scenario(SIM), faults=f"@{faults}")

@@ -44,7 +44,7 @@ class PageServer:
                 profiles = urllib.parse.parse_qs(address.query).get("profile", ["berth"])[0]
                 accept = self.headers.get("Accept", "")
                 accepts.append(accept)
-                # /text/metrics is for who wants to see the other format through the same scraper.
+                # /text/metrics shows the other format through the same scraper.
                 openmetrics = "openmetrics" in accept and not address.path.startswith("/text")
                 body = kept(profiles, openmetrics).encode()
                 self.send_response(200)

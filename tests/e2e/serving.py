@@ -31,8 +31,8 @@ def closed(schema, document):
 
 
 class Described:
-    """openapi.json as a judge of answers: what it wants has to be there, and what it does not name must not.
-    In the document itself objects are open, as new keys may come; in a test each one is described."""
+    """openapi.json as a judge of answers: what it wants must be there, and what it does not name must not. In the
+    document itself objects are open, as new keys may come. In a test each key must be described."""
 
     def __init__(self, document):
         self.document = document

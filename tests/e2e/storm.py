@@ -1,8 +1,8 @@
 """Runs of several users under kills and stops, judged from outside of berth.
 
-Each process of a job puts a mark on each device it was given (tests/stress/device_job.cc), which counts as long as
-the kernel says that this process lives, whatever descriptors or environment it has. The jobs look at each other's
-marks, and so does a watcher beside them."""
+Each process of a job puts a mark on each device it was given (tests/stress/device_job.cc). A mark counts as long as the
+kernel says that its process lives, whatever descriptors or environment that has. The jobs look at each other's marks,
+and so does a watcher beside them."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ from conftest import BERTH, BUILD
 
 STRESS = BUILD / "tests/stress/lease_stress"
 IS_ROOT = os.geteuid() == 0
-# Of each test program its own: what is left of theirs is killed at the end.
+# Each test program has users of its own: what is left of them is killed at the end.
 USERS = tuple(61001 + 5 * (os.getpid() % 700) + i for i in range(5)) if IS_ROOT else (os.geteuid(),)
 CARD_GIB = 79
 EXITING = 4  # in the flags of /proc/PID/stat: it may have closed its files
@@ -40,8 +40,8 @@ def lives(pid, start):
 
 
 class Watcher(threading.Thread):
-    """Looks at the marks until it is told to end. A mark that is listed, and whose process lives afterwards, lived
-    when it was listed: two of them lived at once."""
+    """Looks at the marks until it is told to end. If a listed mark's process lives afterwards, it lived when the mark
+    was listed. So two such marks lived at once."""
 
     def __init__(self, folder):
         super().__init__(daemon=True)
@@ -123,7 +123,8 @@ class Storm:
                 for uid, folder in runs.items() if folder.exists()}
 
     def processes(self):
-        """Of the storm: by its users where they exist nowhere else; else by their environment and their marks."""
+        """The storm's processes: by its users if these exist nowhere else, or else by their environment and their
+        marks."""
         found = {int(mark.name.split(".")[0]) for mark in self.marks.glob("on-*/*")
                  if lives(*map(int, mark.name.split(".")[:2]))}
         for one in pathlib.Path("/proc").glob("[0-9]*"):
@@ -151,7 +152,8 @@ class Storm:
 
 
 def leaders_of_berth(launcher, berth):
-    """Those of its processes that lead a session, from the launcher down: the keeper is the last, its heir the one before."""
+    """Those of its processes that lead a session, from the launcher down. The last is the keeper, the one before its
+    heir."""
     found, pid = [], launcher
     while pid:
         led = (one for one in children(pid) if os.getsid(one) == one and os.readlink(f"/proc/{one}/exe") == berth)
@@ -161,8 +163,8 @@ def leaders_of_berth(launcher, berth):
 
 
 def part_of(launcher, part, berth):
-    """The pid of a part of the run: launcher, waiter (a launcher without a keeper), heir, keeper, sampler, listener or job;
-    nothing: there is none now."""
+    """The pid of a part of the run. The parts are launcher, waiter (a launcher without a keeper), heir, keeper,
+    sampler, listener, job. Nothing: there is none now."""
     with contextlib.suppress(OSError):
         leaders = leaders_of_berth(launcher, berth)
         if part in ("launcher", "waiter"):
@@ -209,7 +211,8 @@ class Hit:
             return
         start = int((stat_of(pid) or [0] * 20)[19])
         os.kill(pid, signal.SIGSTOP)
-        # Who keeps a device to the end is one at most, and who keeps the lock is nobody: the storm would stand still.
+        # At most one stopped process keeps a device to the end, and none keeps the lock. Else the storm would stand
+        # still.
         if self.how == "leave" and not storm.holds_the_lock(pid) and left_stopped.take(pid, start, self.part):
             return
         time.sleep(self.stopped_for)
@@ -218,7 +221,7 @@ class Hit:
 
 
 class LeftStopped:
-    """Who stays stopped to the end: some that wait, and one that holds devices."""
+    """The processes that stay stopped to the end: some that wait, and one that holds devices."""
 
     def __init__(self):
         self.room = {"waiter": 4, "holder": 1}

@@ -1,5 +1,5 @@
-"""Alerts of AMD's, Huawei's and Intel's devices: each rule whose reading the maker's driver tells fires on bad values, a
-reading that cannot be had ends no alert, and one that the driver never has fires nothing."""
+"""Alerts of AMD's, Huawei's and Intel's devices. Each rule whose reading the maker's driver tells fires on bad values.
+A reading that cannot be had ends no alert, and one that the driver never has fires nothing."""
 
 import copy
 import json

@@ -97,7 +97,7 @@ def test_what_would_wake_a_card_of_intels_is_opened_only_while_it_is_awake(tmp_p
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
 def test_doctor_looks_at_permissions_without_opening(tmp_path):
-    """Who opens the KFD is its process from then on, and a render node wakes its card up."""
+    """A process that opens the KFD is a process of it from then on. A render node wakes its card up."""
     root = tmp_path / "root"
     for name in ("kfd", "davinci_manager", "dri/renderD128"):
         put(root / "dev" / name, "")

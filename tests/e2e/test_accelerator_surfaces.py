@@ -1,5 +1,5 @@
-"""Every surface on the simulated servers of other makers: what the devices have is shown, what they
-lack is absent with its reason, and nothing speaks of NVIDIA where none of its cards is."""
+"""Every surface on the simulated servers of other makers. What the devices have is shown, and what they lack is absent
+with its reason. Nothing speaks of NVIDIA where none of its cards is."""
 
 import csv
 import io

@@ -1,8 +1,8 @@
 """What makers' own tools printed, and what the program says of a machine with just those readings.
 
-No capture has a tool's output and the files of the same machine, so the files are made of the
-output: by the kernel's and the libraries' units, which the tools convert. The captures are not
-shipped: BERTH_CAPTURES names their folder, as for tests/parity."""
+No capture has a tool's output together with the files of the same machine. So the files are made from the output. They
+have the units of the kernel and the libraries, which the tools convert. The captures are not shipped: BERTH_CAPTURES
+names their folder, as for tests/parity."""
 
 import csv
 import json
@@ -26,7 +26,7 @@ def text_of(path):
 
 
 def number(text):
-    """Of "45.0", "(500Mhz)", "144.0"; None of "N/A" and of nothing."""
+    """The number in "45.0", "(500Mhz)", "144.0". None for "N/A" and for nothing."""
     match = re.search(r"-?\d+(\.\d+)?", text or "")
     return float(match[0]) if match else None
 
@@ -99,7 +99,7 @@ def test_a_card_reads_as_rocm_smi_printed_it(tmp_path, capture):
 
 
 def test_who_only_opened_the_kfd_is_on_no_card(tmp_path):
-    """ROCm's own tool lists him with no card and 0 bytes."""
+    """ROCm's own tool lists this process with no card and 0 bytes."""
     [(pid, name, cards, vram)] = re.findall(
         r"^(\d+)\s+(\S+)\s+(\d+)\s+(\d+)\s", text_of("amd-tools/rocm-smi-showpids-kfd-opener.txt"), re.M
     )

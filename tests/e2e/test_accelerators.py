@@ -49,7 +49,7 @@ def test_a_job_gets_numbers_of_rocm_and_nothing_that_numbers_them_anew(on):
     machine = on("mi300x-8")
     inherited = {"ROCR_VISIBLE_DEVICES": "3,4,5,6,7", "HIP_VISIBLE_DEVICES": "0,2,3", "GPU_DEVICE_ORDINAL": "0"}
     sees, said = job_sees(machine, "-n", "2", env=inherited)
-    # ROCr leaves 3 to 7, HIP of those 3, 5 and 6: all free, and the last two on one NUMA node.
+    # ROCr leaves 3 to 7; of those HIP leaves 3, 5 and 6. All are free, and the last two are on one NUMA node.
     assert sees == {"ROCR_VISIBLE_DEVICES": "5,6"}
     assert "HIP_VISIBLE_DEVICES is taken from the job" in said
     assert "GPU_DEVICE_ORDINAL is taken from the job" in said

@@ -1,4 +1,4 @@
-"""What an error advises can be done: each flag that it names is one of the verb that prints it, or stands in a whole
+"""What an error advises can be done. Each flag that it names is one of the verb that prints it. Or it stands in a whole
 command that berth takes."""
 
 import re

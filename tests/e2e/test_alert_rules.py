@@ -1,5 +1,5 @@
-"""What each rule's alert is from its first sighting to its end: in the API, on the metrics page, by
-`berth alert`, and told to a receiver once."""
+"""Each rule's alert from its first sighting to its end: in the API, on the metrics page, and by `berth alert`. A
+receiver is told once."""
 
 import json
 import subprocess
@@ -140,7 +140,7 @@ def test_a_driver_that_cannot_be_asked_resolves_nothing_else(tmp_path, serve_on,
     server = serve_on(machine, *machine.words)
     machine.fail("*@1=15")
     lost = hears(team, "gpu_lost", "began")
-    # Nothing of the library's answers any more, and initialising it fails.
+    # The library answers nothing any more, and initialising it fails.
     machine.fail("*@1=15;nvmlDeviceGetCount_v2=1;nvmlInit_v2=999")
     began = hears(team, "probe_failing", "began")
     assert began["alert"]["device"] is None and began["alert"]["summary"].startswith("nvml cannot be asked")

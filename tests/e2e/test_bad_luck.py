@@ -156,7 +156,7 @@ SLOW = [WAKES_UP.format("500ms"), WAKES_UP.format("1s"), "nvmlInit_v2=sleep:3s",
     (("pick", "-n", "6"), lambda done: done.stdout == "0,1,2,3,4,5\n"),
 ], ids=["health", "pick"])
 def test_a_driver_that_answers_slowly_is_well(tmp_path, words, answer):
-    """Without persistence mode each card is woken up for whoever asks, which takes seconds."""
+    """Without persistence mode each card is woken up for every question, which takes seconds."""
 
     def ask(folder, faults):
         done = FakeDriver(folder, many_devices(6), faults=faults).run(*words)
@@ -233,8 +233,8 @@ def with_environment(text):
 class Freezer:
     """A cgroup whose processes do not even die of SIGKILL: as one stuck in the kernel.
 
-    Only version 1 has it (what cgroup.freeze holds is killed all the same); where the system has
-    mounted version 2 alone, the kernel's freezer is free to be mounted by root for a while."""
+    Only version 1 has it: what cgroup.freeze holds can still be killed. Where the system has mounted version 2 alone,
+    root may mount the kernel's freezer for a while."""
 
     MOUNTED = pathlib.Path("/sys/fs/cgroup/freezer")
 

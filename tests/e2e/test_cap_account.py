@@ -1,4 +1,5 @@
-"""A run's account while it goes on, as the host sees its processes: what comes back, and who is not counted."""
+"""A run's account while it goes on, as the host sees its processes. It tests what memory comes back, and which
+processes are not counted."""
 
 import json
 import subprocess
@@ -8,8 +9,8 @@ from aftermath import poll, show
 from test_cap_later import LONG, RUNTIME, OwnFolders
 from test_run_samples import GIB, used_by
 
-# In its other process, a mode of its own, it takes 1.5 GiB and waits for what happens to it. Then it takes what it can
-# itself, for as long as that is not yet as much as fits when the other's has come back.
+# The other process runs in a mode of its own. It takes 1.5 GiB and waits for what happens to it. Then the first one
+# takes what it can, again and again, until as much fits as the other gave back.
 PROGRAM = """
 import ctypes, os, subprocess, sys, time
 runtime, how = sys.argv[1:3]

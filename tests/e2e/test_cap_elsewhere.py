@@ -1,5 +1,5 @@
-"""A share of memory where a command has its programs started elsewhere: by a container's engine, in a step of Slurm, by
-a service. The cap goes along, or the run says that it does not."""
+"""A share of memory where a command has its programs started elsewhere. A container's engine may start them, a step of
+Slurm, or a service. The cap goes along, or the run says that it does not."""
 
 import json
 import re

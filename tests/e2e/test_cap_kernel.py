@@ -1,4 +1,4 @@
-"""A share that the kernel holds: a limit that root has set for the job's control group, as the fake driver tells it."""
+"""A share that the kernel holds. Root has set a limit for the job's control group, and the fake driver tells it."""
 
 import json
 import os

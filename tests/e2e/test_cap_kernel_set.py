@@ -1,5 +1,5 @@
-"""A share that the kernel holds because root's `berth serve` sets it, as a run asks: in a control group of the run's own,
-for so long as it lives, and never so that anybody gets more. On the fake driver, in real control groups."""
+"""A share that the kernel holds because a run asks root's `berth serve` to set it. The limit is in a control group of
+the run's own and lasts as long as the run. It never gives anybody more. On the fake driver, in real control groups."""
 
 import contextlib
 import json
@@ -92,7 +92,7 @@ class Site(Shared):
         return sorted(path.name for path in self.groups.rglob("berth-limit-*"))
 
     def is_empty(self):
-        """What is in its groups is killed; whoever takes a killed one's place, too."""
+        """Kills the processes in its groups, and a process that takes a killed one's place."""
         for listed in self.groups.rglob("cgroup.procs"):
             for pid in listed.read_text(encoding="utf-8").split():
                 with contextlib.suppress(ProcessLookupError):
@@ -118,7 +118,7 @@ def site():
 
 
 def names_in(group):
-    """Of the processes in there; one that has ended meanwhile has none."""
+    """The names of the processes in there. A process that has ended meanwhile has none."""
     pids = (group / "cgroup.procs").read_text(encoding="utf-8").split()
     return [path.read_text(encoding="utf-8").strip() for path in (Path(f"/proc/{pid}/comm") for pid in pids) if path.exists()]
 

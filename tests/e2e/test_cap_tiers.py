@@ -1,5 +1,5 @@
-"""The shim and MPS before a job's driver: a program of the CUDA runtime that knows nothing of either, on the stand-in
-runtime and the fake driver."""
+"""The shim and MPS before a job's driver, on the stand-in runtime and the fake driver. The job is a program of the CUDA
+runtime that knows nothing of either."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""A share of a device's memory, and what holds a job to it: what is said, what is done, what is recorded."""
+"""A share of a device's memory, and what holds a job to it. It tests what is said, done and recorded."""
 
 import json
 import os

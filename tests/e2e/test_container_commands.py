@@ -92,7 +92,7 @@ case "$*" in *--version) echo "nerdctl version %s";; *) exit 3;; esac
 
 @pytest.mark.parametrize(("version", "code"), [("2.2.1", 3), ("2.3.5", 125)])
 def test_nerdctl_has_no_way_to_a_card_without_cdi_from_2_3_on(tmp_path, version, code):
-    # Its --gpus means the names of CDI files since then (seen of 2.3.5: "no known GPU vendor found in CDI specs").
+    # Since 2.3 its --gpus takes the names of CDI files. (2.3.5 says "no known GPU vendor found in CDI specs".)
     driver = cards(tmp_path, 1)
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -107,7 +107,7 @@ def test_nerdctl_has_no_way_to_a_card_without_cdi_from_2_3_on(tmp_path, version,
         assert "nvidia-ctk cdi generate" in done.stderr and not leases(driver), done.stderr
 
 
-# An engine as far as a run asks it: a container is a process in a memory group of its name, as runc makes one.
+# An engine as far as a run asks it. A container is a process in a memory group of its name, as runc makes one.
 CONTAINERS = r"""#!/bin/sh
 cd {here}
 case "$*" in
@@ -282,9 +282,9 @@ def lines_of(name):
 
 @pytest.mark.parametrize("name", ["shapes.txt", "shapes-sealed.txt"])
 def test_lines_of_tutorials_mean_the_same_through_berth(tmp_path, client, socket, name):
-    """Lines of the shapes that public repositories have, their names and folders put in place of others: berth
-    passes each on as the client reads it, or refuses it with a line that asks for the same without what
-    contradicts the lease."""
+    """Lines of the shapes that public repositories have; names and folders are replaced. berth passes each on as the
+    client reads it, or refuses it. The refusal has a line that asks for the same without the words that contradict the
+    lease."""
     machine = with_client(Machine(tmp_path), client, socket)
     passed = refused = unread = 0
     for source, words in lines_of(name):

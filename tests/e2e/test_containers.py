@@ -145,7 +145,7 @@ def test_a_paused_container_keeps_its_lease(machine, engine):
     container = started(machine)
     if engine("pause", container["id"], check=False).returncode != 0:
         pytest.skip("nothing can be paused here")
-    # That makes the keeper ask the engine again.
+    # Then the keeper asks the engine again.
     os.kill(show(machine)["job"]["pid"], signal.SIGKILL)
     client.wait(timeout=30)
     assert "keeps its devices" in client.stderr.read(), "the keeper has asked"
@@ -243,7 +243,7 @@ def test_killed_for_want_of_memory_is_told_also_where_the_container_is_removed(m
     if done.returncode == 125:
         pytest.skip(f"no memory limit here: {done.stderr[-300:]}")
     container = container_of(machine)
-    # Of a container that docker has kept it is asked for that afterwards.
+    # If docker has kept a container, docker is asked for that afterwards.
     if container["oom_killed"] is None and (rm or engine.name != "docker"):
         pytest.skip("it had ended before its control group could be read")
     assert container["oom_killed"] is True
@@ -318,7 +318,7 @@ def test_a_label_alone_proves_nothing(machine, engine):
 
 @pytest.fixture
 def mortal(as_root):
-    """Of one test alone: an engine that does not come back takes no other test along."""
+    """One test has it for itself: an engine that does not come back takes no other test along."""
     made = Docker(is_trixie=True)
     yield made
     made.close()

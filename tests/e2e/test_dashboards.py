@@ -1,8 +1,8 @@
-"""Dashboards made for other exporters, and those of deploy/, before running servers: Prometheus scrapes
-them and is asked what each panel asks, and what it answers is what `berth status` says of the same machine.
+"""Dashboards made for other exporters, and those of deploy/, before running servers. Prometheus scrapes these and is
+asked what each panel asks. Its answers must be what `berth status` says of the same machine.
 
-12239 is of dcgm-exporter (in both its shapes: by `instance`, and by `Hostname`), 14574 and 25547 are
-of nvidia_gpu_exporter. The panels' expressions are written out here; $gpu and the like are filled in."""
+12239 is of dcgm-exporter (in both its shapes: by `instance`, and by `Hostname`). 14574 and 25547 are of
+nvidia_gpu_exporter. The panels' expressions are written out here; $gpu and the like are filled in."""
 
 import json
 import re
@@ -73,8 +73,8 @@ class Room:
         return {name: f"127.0.0.1:{server.port}" for name, server in self.servers.items()}
 
     def status(self, name):
-        """The host and {index: device} as `berth status --json` has them of the same machine; what it asks
-        no driver for, such as the parts of a chip's activity, as the server has it."""
+        """The host and {index: device} as `berth status --json` has them of the same machine. Some values it asks no
+        driver for, such as the parts of a chip's activity. These are as the server has them."""
         done = self.machines[name].run("status", "--json", *self.words[name])
         assert done.stdout, done.stderr
         told, served = json.loads(done.stdout), self.servers[name].get("/gpu-status", over="unix").json
@@ -438,7 +438,7 @@ def asked_of_full(room, dashboard):
     return expressions(dashboard, job="berth", instance=instance, device="0")
 
 
-# Looks go on while a driver hangs, so no server that answers has one so old: what is compared must be there.
+# Looks go on while a driver hangs, so no server that answers has one so old. What is compared must be there.
 COMPARED = {"Looks older than 10 s": " > 10"}
 
 

@@ -1,5 +1,5 @@
-"""A machine whose date is set by hours in the middle of things, forwards and backwards: leases hold,
-the queue keeps its order, and ages and durations stay what the steady clock says."""
+"""A machine whose date is set by hours while things go on, forwards and backwards. Leases hold, and the queue keeps its
+order. Ages and durations stay what the steady clock says."""
 
 import json
 import re

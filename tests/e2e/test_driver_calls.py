@@ -6,9 +6,9 @@ import pytest
 from conftest import many_devices, wait_until
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 
-# Who a card is: with it every look begins.
+# Identifies a card: every look begins with it.
 WHO = "HandleByIndex_v2 PciInfo_v3 UUID "
-# Who is on it.
+# The processes on it.
 PROCESSES = "ComputeRunningProcesses_v3 GraphicsRunningProcesses_v3 MPSComputeRunningProcesses_v3 "
 # By what it is judged failed.
 VERDICTS = "FieldValues UnrepairableMemoryFlag_v1 "
@@ -19,7 +19,7 @@ CUDA = "nvmlSystemGetCudaDriverVersion_v2"
 # Whether library and kernel module are of one version, and which cards the driver keeps back.
 HEALTH_OF_DRIVER = ["nvmlSystemGetNVMLVersion", "nvmlGetExcludedDeviceCount"]
 
-# Of each command what it asks of the library, and of each card.
+# What each command asks of the library, and of each card.
 ASKED = {
     "smi -L": (LIBRARY, WHO + "Name MigMode"),
     # The modes a second time for what they will be after the next reset.
@@ -70,8 +70,8 @@ def test_an_inherited_list_counts_from_the_fastest_card_where_the_cards_differ_i
     assert (one_way.returncode, one_way.stdout) == (0, "0\n")
 
 
-# What `berth serve` asks of a card in every look. All else (what health judges by, memory errors, limits) costs many
-# calls, some of milliseconds, and is asked every ten seconds.
+# What `berth serve` asks of a card in every look. All else costs many calls, some of them of milliseconds, and is asked
+# every ten seconds. That is what health judges by, memory errors, and limits.
 IN_EVERY_LOOK = set(
     (PROCESSES + STATE + "DisplayMode DisplayActive PersistenceMode PerformanceState PowerUsage EnforcedPowerLimit EccMode "
      "TotalEnergyConsumption TemperatureV ClockInfo CurrentClocksEventReasons TotalEccErrors FieldValues EncoderUtilization "

@@ -199,7 +199,7 @@ def test_wait_ends_with_the_cause_that_stands_in_the_log(machine):
     assert (waited.returncode, waited.stdout) == (7, "")
     (line,) = waited.stderr.splitlines()
     assert line.startswith("SIMULATED why: the GPU's memory was used up") and line.endswith(f"berth explain {run})")
-    # Of a run that is over it says so again.
+    # For a run that is over it says so again.
     assert machine.run("wait", run).stderr == waited.stderr
     chinese = machine.run("--lang", "zh_CN", "wait", run)
     assert chinese.returncode == 7 and "原因：" in chinese.stderr

@@ -52,8 +52,8 @@ def first_rule(answer):
 
 
 def found_first(rule, machine, *words):
-    """The answer whose first finding is that. Beside a busy machine a job may not get to run in the two
-    seconds, and then nothing is to be found: five tries."""
+    """The answer whose first finding is that. On a busy machine a job may not get to run in the two seconds. Then
+    nothing is to be found: hence five tries."""
     for _ in range(5):
         code, (answer,) = explained(machine, *words)
         if first_rule(answer) == rule:

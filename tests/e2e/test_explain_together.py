@@ -112,7 +112,7 @@ def rank(machine, number, port, script):
 
 
 def ranks_of(machine, ports):
-    """Of two ranks the second ended by itself at once; the first gave up waiting for it 4 s later."""
+    """The second of two ranks ended by itself at once. The first gave up waiting for it 4 s later."""
     gone = machine.directory / "gone"
     waits = f"while ! test -e {gone}; do sleep 0.1; done; sleep 4; echo '{WATCHDOG.format(rank=0)}' >&2; exit 1"
     first = rank(machine, 0, ports[0], waits)

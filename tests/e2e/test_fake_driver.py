@@ -1,5 +1,5 @@
-"""The fake driver library as programs see it that are not berth: by ctypes and the names in nvml.h, with
-the codes that real drivers were seen to answer them with."""
+"""The fake driver library as other programs see it, by ctypes and the names in nvml.h. It answers with the codes that
+real drivers were seen to answer with."""
 
 import json
 import os
@@ -43,8 +43,8 @@ def ask(tmp_path, snapshot, expression):
     ("tag", "code"), [(0x2000028, 0), (2, 13), (0, 13)], ids=["as nvml.h has it", "two", "none"]
 )
 def test_memory_of_version_2_wants_its_tag(tmp_path, tag, code):
-    """A program that writes 2 there is told "function not found" and asks version 1, whose `used`
-    contains what the driver keeps for itself."""
+    """A program that writes 2 there is told "function not found". Then it asks version 1, whose `used` contains what
+    the driver keeps for itself."""
     asked = (
         f"[nvml.nvmlDeviceGetMemoryInfo_v2(handle_by('nvmlDeviceGetHandleByIndex_v2', 0)[1], "
         f"ctypes.byref(m)) for m in [Memory(version={tag})]]"

@@ -22,7 +22,7 @@ def asked(machine, capture, *words):
 
 
 def codes(done):
-    """Of each card: its state and what was found."""
+    """Each card's state and findings."""
     cards = json.loads(done.stdout)["devices"]
     return [(card["state"], [finding["code"] for finding in card["findings"]]) for card in cards]
 

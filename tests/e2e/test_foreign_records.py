@@ -1,5 +1,5 @@
-"""What a run's record names is its owner's to choose, and root reads it: for `berth serve`, and with the
-record's owner's HOME at the command line. Whatever stands there, root opens nothing for him."""
+"""A run's owner chooses what its record names, and root reads it. `berth serve` does, and the command line with the
+owner's HOME. Whatever stands there, root opens nothing for the owner."""
 
 import json
 import os
@@ -227,7 +227,7 @@ def test_holes_without_an_end_are_not_read_to_it(home):
 
 
 def test_a_record_in_a_linked_folder_is_nobodys(home):
-    """Its owner could put another's folder in the place of his own between two looks."""
+    """Between two looks its owner could put another's folder in the place of this one."""
     runs = home.record.parent
     runs.rename(runs.parent / "away")
     theirs = home.directory / "theirs"
@@ -278,7 +278,7 @@ def test_root_takes_no_record_for_its_own_that_she_may_have_written(home, rights
 
 @pytest.mark.parametrize("waiting", [False, True])
 def test_root_stops_nothing_of_others_for_a_record(home, waiting):
-    """Her record names a process of bob's as its keeper, and he has one below it."""
+    """Her record names a process of bob's as its keeper, and that process has one below it."""
     theirs = subprocess.Popen([*words_as(BOB), "sh", "-c", "sleep 600; :"])
     try:
         wait_until(lambda: os.stat(f"/proc/{theirs.pid}").st_uid == BOB, "it is bob's", PATIENCE)

@@ -1,4 +1,4 @@
-"""Errors that the driver tells by events: heard by an ordinary user, who cannot read the kernel log."""
+"""Errors that the driver tells by events. An ordinary user hears them, who cannot read the kernel log."""
 
 import json
 import os

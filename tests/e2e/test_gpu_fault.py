@@ -1,5 +1,5 @@
-"""A run whose device goes wrong under it: what is said and recorded, what the job feels, and when
-it is started again."""
+"""A run whose device goes wrong under it. It tests what is said and recorded, what the job feels, and when it is
+started again."""
 
 import json
 import os

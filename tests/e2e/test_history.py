@@ -195,7 +195,7 @@ def test_times_are_those_of_the_clocks_of_that_day(machine, kept):
 
 
 def test_without_a_store_it_says_what_to_do(machine):
-    # Of a name of its own: a service of this machine may keep a history of any other.
+    # The name is its own: a service of this machine may keep a history of any other.
     nobodys = machine.directory / "of-which-nobody-keeps-a-history.json"
     nobodys.write_text((ROOT / "src/probe/sim/scenarios/lab-4.json").read_text())
     for verb in ["history", "usage"]:

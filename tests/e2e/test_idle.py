@@ -1,5 +1,5 @@
-"""How long a device has been idle, by the strongest evidence it has: the driver's history, its
-utilisation now, its process list. A window longer than the history is watched from now on."""
+"""How long a device has been idle, by the strongest evidence. That is the driver's history, its utilisation now, or its
+process list. A window longer than the history is watched from now on."""
 
 import json
 import subprocess
@@ -94,7 +94,7 @@ def used_devices(snapshot):
 
 @pytest.mark.parametrize("played", [False, True], ids=["simulated", "fake driver"])
 def test_instances_without_a_process_are_idle_by_their_process_list(machine_of, driver_of, played):
-    """Of an instance the driver tells neither utilisation nor history."""
+    """The driver tells neither utilisation nor history of an instance."""
     host = scenario("h100-mig")
     instances = {device["id"]: device for device in host["devices"] if device["kind"] == "nvidia-mig"}
     assert not [one for one in instances.values() if one["utilization_history_ms_percent"]]

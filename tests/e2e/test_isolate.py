@@ -1,7 +1,7 @@
 """`berth run --isolate`: a job opens no other card's device file, and everything else goes on as before.
 
-Each test has a /dev of its own in a mount namespace, in which each card is one more /dev/null; the fake
-driver passes over a card whose file it may not open, as NVIDIA's does."""
+Each test has a /dev of its own in a mount namespace, where each card is one more /dev/null. The fake driver passes over
+a card whose file it may not open, as NVIDIA's does."""
 
 import contextlib
 import json

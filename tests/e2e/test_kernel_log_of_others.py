@@ -1,5 +1,5 @@
-"""The kernel's log is root's: a server of root's tells none of it to others, not even of their own runs, and neither
-does `berth explain`. Whoever may read it has it."""
+"""The kernel's log is root's. A server of root's tells none of it to others, not even of their own runs. `berth
+explain` does not either. A user who may read the log gets it."""
 
 import json
 import os

@@ -1,7 +1,7 @@
 """deploy/helm: the chart as a real helm renders it, held to Kubernetes' own types, and what its pod then does.
 
-`./dev test` builds the judge of the types (tests/kubernetes) by Go, into build/peers/kubernetes; for BERTH_LONG helm too,
-and one on PATH will do. Without helm the manifests that it rendered are judged: tests/data/kubernetes."""
+`./dev test` builds the judge of the types (tests/kubernetes) by Go, into build/peers/kubernetes. BERTH_LONG builds
+helm, too; one on PATH will do. Without helm the manifests that it rendered are judged: tests/data/kubernetes."""
 
 import base64
 import hashlib
@@ -47,7 +47,7 @@ def chart_files():
 
 
 def sum_of_chart():
-    """Of all that a rendering comes from."""
+    """A hash of all that a rendering comes from."""
     whole = hashlib.sha256()
     for file in (*chart_files(), ROOT / "tests/kubernetes/everything.yaml"):
         whole.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")

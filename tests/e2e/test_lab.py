@@ -1,5 +1,5 @@
-"""A lab's server: a job by hand that is taken into the ledger, more time for a reservation, what ends with it, hours
-that count, and a queue that tells its page what it tells people."""
+"""A lab's server. A job that was started by hand is taken into the ledger. A reservation gets more time, and things end
+with it. Also hours that count, and a queue that tells its page what it tells people."""
 
 import json
 import os
@@ -209,7 +209,7 @@ def test_what_was_let_in_ahead_of_who_gathers_is_not_extended_beyond_that(lab):
     assert "先来" in chinese and "would delay" not in chinese, chinese
     done = lab.run("extend", short["run"], "--for", "30m")
     assert done.returncode == 0, "it ends before the other device comes free"
-    # Who was there before anybody waited delays nobody who was promised anything.
+    # A run that was there before anybody waited delays no promised start.
     [holder] = [one for one in leases(lab) if one["run"] != short["run"]]
     assert lab.run("extend", holder["run"], "--for", "1h").returncode == 0
     lab.let_end("holder", "short", "both")

@@ -1,5 +1,5 @@
-"""A day of a lab's server: five users, one policy, one queue of mixed jobs, judged from outside of berth: by the marks that
-the jobs themselves leave on their devices (storm.py), by what they write down, and by what everybody is told."""
+"""A day of a lab's server: five users, one policy, one queue of mixed jobs. It is judged from outside of berth. The
+judges are the marks that the jobs leave on their devices (storm.py), their notes, and what everybody is told."""
 
 import json
 import random

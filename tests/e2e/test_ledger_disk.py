@@ -1,4 +1,4 @@
-"""The ledger's disk while it takes nothing more or fails: who waits, who comes, and whose job ends."""
+"""The ledger's disk while it takes nothing more or fails. It tests waiters, new runs, and jobs that end."""
 
 import signal
 import subprocess

@@ -1,7 +1,7 @@
 """What another user can do to those who wait, by reading and locking what all may open.
 
-Run by root, it is another user who does it; run by an ordinary user, another process of theirs, with the same rights
-to read."""
+Run by root, another user does it. Run by an ordinary user, another process of theirs does it, with the same rights to
+read."""
 
 import contextlib
 import fcntl
@@ -40,8 +40,8 @@ def lock_to_read(fd, start, length):
 
 
 def read_and_lock(ledger, say):
-    """Read locks wherever they are granted, and shared flocks, on each file of the ledger, again and again; none is
-    given back."""
+    """Takes read locks wherever they are granted, and shared flocks, on each file of the ledger, over and over. It
+    gives none back."""
     files = {}
     for _ in range(UNTIL_STOPPED * 50):
         for path in ledger.rglob("*"):
@@ -95,7 +95,7 @@ def keep_empty_tickets(ledger, say):
 
 
 def keep_awake_and_never_start(ledger, say):
-    """As many as look at the devices, who want what the first in the queue wants."""
+    """As many waiters as look at the devices, which want what the first in the queue wants."""
     text = min(ledger.rglob("ticket-*")).read_bytes()
     awake = {fd: BEAT + time.monotonic_ns() // 1_000_000 for fd in put_tickets(ledger, [text] * 4)}
     for fd, beat in awake.items():

@@ -1,5 +1,5 @@
-"""The simulated server that has been used for weeks: its history is there from the first moment, and is the one of what
-it shows."""
+"""The simulated server that has been used for weeks. Its history is there from the first moment, and fits what it
+shows."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def asked(server, verb, since, *words):
 
 
 def charts_of(history):
-    """Of each GPU: the points of its utilisation, each (time, least, mean, 95 %, most)."""
+    """For each GPU the points of its utilisation, each (time, least, mean, 95 %, most)."""
     return [one["points"] for one in history["series"] if one["metric"] == "utilization_gpu_percent"]
 
 
@@ -273,7 +273,7 @@ def test_no_view_of_the_page_is_empty(month):
     if reason := reason_to_skip():
         pytest.skip(reason)
     token = token_of(month, "page", "--user", pwd.getpwuid(os.geteuid()).pw_name)["Authorization"].removeprefix("Bearer ")
-    # Those that ended last have samples, and with them charts.
+    # The runs that ended last have samples, and with them charts.
     ended = [run for run in json.loads(month.get("/api/v1/runs").body)["runs"] if run["end"]]
     ended.sort(key=lambda run: run["end"]["at_unix_ms"], reverse=True)
     runs = [f"{run['id']}@{run['uid']}" for run in ended]
@@ -287,7 +287,7 @@ def test_no_view_of_the_page_is_empty(month):
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout.splitlines()[-1])
     assert {name for name, view in seen.items() if view["missing"]} == set(), seen
-    # What nobody need have at a moment.
+    # Texts of emptiness that may be true at a moment.
     may_be_empty = {"Nobody waits.", "No alert.", "The job left no marks (berth mark)."}
     assert {text for view in seen.values() for text in view["empty"]} <= may_be_empty, seen
     assert not [chart for view in seen.values() for chart in view["charts"] if "nothing recorded" in chart], seen

@@ -19,7 +19,7 @@ interval = "1s"
 for = "0s"
 """
 
-# Where what is asked for lists things: none of these may be empty.
+# Members that list things, by path: none of these may be empty.
 LISTS = {
     "/gpu-status": ["devices", "gpu_processes", "processes", "leases", "queue", "sources"],
     "/api/v1/overview": ["devices", "processes", "leases", "queue", "alerts"],

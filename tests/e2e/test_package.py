@@ -1,4 +1,5 @@
-"""What a release is made of: the same bytes twice, installed with and without root, and removed under a live run."""
+"""What a release is made of: the same bytes twice. It is installed with and without root, and removed under a live
+run."""
 
 import gzip
 import hashlib
@@ -57,7 +58,7 @@ def test_a_release_is_the_same_bytes_from_another_folder(request, tmp_path, pres
         (copy / "build/peers/arm64").symlink_to(ROOT / "build/peers/arm64")
     listed = run("git", "-C", ROOT, "ls-files").stdout.splitlines()
     run("tar", "-C", ROOT, "-cf", tmp_path / "tree.tar", *listed)
-    # By somebody else, elsewhere: whose files nobody else may read, in another zone of time.
+    # Another user builds it elsewhere: nobody else may read that user's files, and the zone of time is another.
     how = {"umask": 0o077, "env": {**os.environ, "CCACHE_DISABLE": "1", "TZ": "Asia/Shanghai", "LC_ALL": "C.UTF-8"}}
     run("tar", "-C", copy, "--no-same-permissions", "-xf", tmp_path / "tree.tar", **how)
     run("cmake", "--preset", preset, cwd=copy, **how)
@@ -130,7 +131,7 @@ def test_a_user_installs_it_without_root_and_removes_it(unpacked, tmp_path, mach
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be several users")
 def test_another_user_has_it_in_his_own_folder(made):
-    """Who names no PREFIX, from a folder that is not his."""
+    """A user who names no PREFIX, from somebody else's folder."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="berth-installs-"))
     try:
         folder.chmod(0o755)

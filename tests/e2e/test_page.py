@@ -1,9 +1,9 @@
 """The web page in headless Chromium: clicks, live updates, reconnection, keyboard, accessibility.
 
-The browser's tests are in web/tests/browser (JavaScript, driven by playwright-core); here the server
-is started, told what to do, and each of their outcomes becomes one of pytest's. They run against
-`berth serve` itself. What it cannot be told, a mock plays, in the server's shapes. BERTH_LONG runs all
-on each of the two; BERTH_PAGE_SERVER (mock, berth) chooses one."""
+The browser's tests are in web/tests/browser (JavaScript, driven by playwright-core). Here the server is started and
+told what to do. Each of their outcomes becomes one of pytest's. They run against `berth serve` itself. What it cannot be
+told, a mock plays, in the server's shapes. BERTH_LONG runs all on each of the two; BERTH_PAGE_SERVER (mock, berth)
+chooses one."""
 
 import functools
 import http.server
@@ -165,8 +165,8 @@ class Mock:
 
 
 class Servers:
-    """The servers that the tests in the browser see: one for those that only look, and one each for those
-    that change it. Told what to do by HTTP: POST /open, and then /NUMBER/WHAT."""
+    """The servers that the tests in the browser see. There is one for tests that only look, and one for each test that
+    changes it. They are told what to do by HTTP: POST /open, and then /NUMBER/WHAT."""
 
     def __init__(self, make):
         self.make = make

@@ -53,7 +53,7 @@ class Tmux:
         raise AssertionError(f"no {pattern!r} on the screen:\n{self.screen()}")
 
     def settings(self):
-        """Of the terminal, as the shell's programs find them."""
+        """The terminal's settings, as the shell's programs find them."""
         self.file.unlink(missing_ok=True)
         self.line(f"clear; stty -g > {self.file}; echo written")
         self.until(r"^written$")

@@ -102,7 +102,8 @@ def test_each_format_is_ready_for_its_reader(machine, format_name, expected):
 
 @pytest.mark.parametrize(("uuid", "name"), [("GPU-1061fb5e-99e2-0934-3459-ee4d48630139",) * 2, ("GPU-of-another", "0")])
 def test_a_file_of_nvidias_own_toolkit_is_understood(driver_of, tmp_path, uuid, name):
-    """As nvidia-ctk 1.20.2 wrote it beside an H200: by UUID or, of a card that it does not know by that, by its file."""
+    """As nvidia-ctk 1.20.2 wrote it beside an H200: by UUID. A card that it does not know by UUID stands there by its
+    file."""
     snapshot = many_devices(1)
     snapshot["devices"][0] |= {"uuid": uuid, "id": uuid}
     machine = driver_of(snapshot)

@@ -1,5 +1,5 @@
-"""What `berth pick` prints is for a shell to evaluate: an id that is no plain word is refused where it
-comes from, a recording, a simulated server's file, a dump of nvidia-smi, the driver."""
+"""A shell evaluates what `berth pick` prints. So an id that is no plain word is refused at its source. That is a
+recording, a simulated server's file, a dump of nvidia-smi, or the driver."""
 
 import json
 import subprocess

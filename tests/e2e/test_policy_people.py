@@ -1,6 +1,6 @@
 """The machine's policy for real users of real groups, and its quiet hours at each time of the day.
 
-/etc/passwd and /etc/group are files of the test's own; what time it is by the clock on the wall says TZ."""
+/etc/passwd and /etc/group are files of the test's own. TZ sets the time by the clock on the wall."""
 
 import json
 import subprocess
@@ -93,7 +93,7 @@ def test_who_is_in_no_group_has_what_everybody_has(lab):
     [
         ("eve", 21, 58, True), ("eve", 22, 2, False), ("eve", 0, 5, False), ("eve", 6, 55, False), ("eve", 7, 2, True),
         ("anna", 22, 30, True), ("anna", 12, 30, False), ("anna", 13, 2, True),
-        # Of both groups: the first of the policy that says it.
+        # Ben is in both groups: the first one that the policy names counts.
         ("ben", 22, 30, False), ("ben", 12, 30, True),
     ],
 )  # fmt: skip

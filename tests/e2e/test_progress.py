@@ -1,4 +1,5 @@
-"""What takes more than a second shows how far it is: in place, on a terminal only, and gone when it is over."""
+"""What takes more than a second shows how far it is. It shows so in place, on a terminal only, and is gone at the
+end."""
 
 import os
 import pathlib

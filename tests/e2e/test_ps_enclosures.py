@@ -1,5 +1,5 @@
-"""`berth ps` names what encloses a process: its control group is a file of the test's own, laid over that of
-a living process, and so are the runtimes' folders in which names and images stand."""
+"""`berth ps` names what encloses a process. The process's control group is a file of the test's own, laid over a living
+process's. So are the runtimes' folders in which names and images stand."""
 
 import json
 import os
@@ -69,7 +69,7 @@ CASES = [
          {"runtime": "systemd", "id": "ollama.service", "name": None}, "systemd unit ollama.service"),
 ]  # fmt: skip
 
-# Words: the file of the process, what it is to say, a folder with run/ and var/lib/ and var/log/, then the command.
+# Words: the file of the process, what it must say, a folder with run/, var/lib/ and var/log/. Then the command.
 OVERLAID = """
 mount --bind "$2" "$1" || exit 9
 mount --bind "$3/run" /run && mount --bind "$3/var/lib" /var/lib && mount --bind "$3/var/log" /var/log || exit 9

@@ -1,4 +1,4 @@
-"""Who is on the devices, and how well they are: `berth ps` and `berth health`."""
+"""The users of the devices, and the devices' health: `berth ps` and `berth health`."""
 
 import json
 import os
@@ -185,7 +185,7 @@ def test_in_a_namespace_who_has_the_device_open_is_the_one_of_the_list(driver_of
     assert row["presence"] == "alive" and row["process"]["command"] == ["sleep", "302"]
 
 
-# In a namespace: a job of `berth run`, then whatever is asked while the driver lists it by the number it has there.
+# In a namespace: a job of `berth run`, then the question. The driver lists the job by the number it has there.
 WITH_A_JOB = """
 berth=$1; folder=$2; shift 2
 "$berth" run --detach -- sh -c "echo \\$\\$ > $folder/number; exec sleep 303" >/dev/null || exit 7
@@ -357,8 +357,8 @@ def test_a_process_that_stays_in_the_kernel_is_stuck(driver_of):
         made.wait()
 
 
-# A /dev of its own, with a device file that can be opened (it is that of /dev/null) and is called like a
-# card's; somebody holds it open while the program looks.
+# A /dev of its own, with a device file that is called like a card's. It can be opened: it is that of /dev/null. A
+# process holds it open while the program looks.
 WITH_DEVICE_OPEN = """
 mount -t tmpfs none /dev && mknod /dev/null c 1 3 && mknod /dev/urandom c 1 9 && mknod /dev/nvidia0 c 1 3 || exit 9
 sh -c 'exec 3< /dev/nvidia0; exec sleep 60' </dev/null >/dev/null 2>&1 &

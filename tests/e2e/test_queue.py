@@ -1,5 +1,5 @@
-"""The queue's order, who may go ahead meanwhile, and what `berth queue` says of it; the machine's policy and whom it
-stops. Each job tells when it runs, outside the ledger."""
+"""The queue's order, who may go ahead meanwhile, and what `berth queue` says of it. Also the machine's policy, and
+which users it stops. Each job tells when it runs, outside the ledger."""
 
 import json
 import os

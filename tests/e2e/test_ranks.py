@@ -1,4 +1,5 @@
-"""`berth run --ddp`: the ranks meet, the first that fails is named, none outlives its launcher, who hangs is found."""
+"""`berth run --ddp`: the ranks meet, and none outlives its launcher. The first that fails is named, one that hangs is
+found."""
 
 import functools
 import importlib.util

@@ -1,5 +1,5 @@
-"""`berth reap`: an idle lease's owner is told, then it is ended, by the policy alone; never without --act, never who
-was not told, never who computes."""
+"""`berth reap`: an idle lease's owner is told, then the lease is ended, by the policy alone. It never acts without
+--act, never on an owner who was not told, never on one who computes."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import pytest
 from conftest import BERTH, FakeDriver, end, many_devices, wait_until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acting as several users: only root can")
-# Of this process alone: all that run as these are killed at the end, and other files run beside it.
+# This process alone has these users: all their processes are killed at the end, and other files run beside it.
 OWNER = 60000 + os.getpid() % 2000 * 2
 OTHER = OWNER + 1
 POLICY = """

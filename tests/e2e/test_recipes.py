@@ -1,5 +1,5 @@
-"""The recipes: copied out of the program by `berth recipes`, run under `berth run` where there is no GPU,
-and held to the numbers that they print and mark."""
+"""The recipes: copied out of the program by `berth recipes`, and run under `berth run` where there is no GPU. They are
+held to the numbers that they print and mark."""
 
 import json
 import os
@@ -156,8 +156,8 @@ def test_two_ranks_by_torchrun_equal_one_process_with_the_whole_batch(machine, c
 def test_a_training_stopped_by_its_time_limit_goes_on_as_if_it_had_not_been(machine, copied):
     checkpoint = machine.directory / "resume.pt"
     words = ("--steps", "700", "--checkpoint", checkpoint)
-    # The warning comes at 4.5 s. On a machine so busy that torch was not imported by then, again at 13.5 s;
-    # 700 steps of 30 ms outlast both.
+    # The warning comes at 4.5 s. If torch was not imported by then, on a busy machine, it comes again at 13.5 s. 700
+    # steps of 30 ms outlast both.
     for limit in ("5s", "15s"):
         text, marks = play(
             machine, copied, "resume", how=("--cpu", "--time", limit), words=[*words, "--pause", "0.03"], code=75

@@ -1,5 +1,5 @@
-"""Any view of a dump: `--replay FILE` of what nvidia-smi wrote on another machine, shown by each verb
-that looks at devices. What a view must show is read from the dump itself."""
+"""Any view of a dump: `--replay FILE` of what nvidia-smi wrote on another machine. Each verb that looks at devices
+shows it. What a view must show is read from the dump itself."""
 
 import json
 import os

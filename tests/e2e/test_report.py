@@ -1,5 +1,5 @@
-"""`berth report` and `berth manifest` as somebody would use them: the example training as one file, looked
-at in headless Chromium; a GPU run beside a CPU run; what differs between two manifests."""
+"""`berth report` and `berth manifest` as a user would use them. The example training becomes one file, looked at in
+headless Chromium. A GPU run stands beside a CPU run, and two manifests differ."""
 
 import json
 import os
@@ -19,7 +19,7 @@ import check_page  # noqa: E402
 from test_example import PYTHON, has_torch  # noqa: E402
 
 TRAIN = ROOT / "examples/train.py"
-# The same marks for who has no torch.
+# The same marks where there is no torch.
 WITHOUT_TORCH = """
 import os, time
 for epoch in range(1, 5):
@@ -108,7 +108,7 @@ def test_a_report_of_the_training_is_whole_in_a_browser(two_runs, tmp_path):
     assert page["background"] != page["dark_background"]
     marks = len(json.loads(machine.run("show", on_gpu, "--json").stdout)["marks"])
     assert marks >= 4
-    # Those that would stand on one another are left out, of each chart the same.
+    # Marks that would stand on one another are left out, in each chart the same.
     drawn = chart(page, "utilization")["marks"]
     assert 1 <= drawn <= marks
     for name in ("utilization", "memory", "power", "temperature", "clock", "cpu", "main_memory"):

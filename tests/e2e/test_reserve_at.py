@@ -193,7 +193,7 @@ def test_what_others_write_is_theirs_alone_and_no_command(machine):
     assert write_as(OWNER, theirs / "at-22222222", good).returncode == 0
     for number, words in enumerate((["--", "touch", mark], ["--hold"], [f"--log={mark}"], ["--begin=at-22222222"], ["; touch", mark])):
         assert write_as(OTHER, theirs / f"at-3333333{number}", content(machine, OTHER, *words, at=now)).returncode == 0
-    # Those that another could have made so: open to others, a link, no end.
+    # Files that another user could have made so: open to others, a link, no end.
     write_as(OTHER, theirs / "at-44444444", content(machine, OTHER, at=now), 0o666)
     (machine.folder / "elsewhere").write_text(content(machine, OTHER, at=now))
     os.symlink(machine.folder / "elsewhere", theirs / "at-55555555")

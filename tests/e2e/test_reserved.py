@@ -1,4 +1,4 @@
-"""What the queue keeps for somebody is reserved, for whom, wherever devices are shown; and whose queue it is."""
+"""A device that the queue keeps is shown as reserved, and for which user. Also whose queue it is."""
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ def devices_of(machine, **kwargs):
 
 @contextlib.contextmanager
 def a_queue(machine):
-    """GPU 3 is leased; who waits for five of the free ones gathers the four that are left (0 to 2 are in use)."""
+    """GPU 3 is leased. A waiter for five of the free ones gathers the four that are left (0 to 2 are in use)."""
     gate = machine.directory / "gate"
     job = ["sh", "-c", f"while [ ! -e {gate} ]; do sleep 0.1; done"]
     holder = machine.start("run", "-q", "--only", "3", "--", *job)
@@ -150,7 +150,7 @@ def test_help_says_what_the_states_mean(machine):
 
 
 def test_what_is_left_of_a_card_is_free_for_a_share(machine):
-    """Who waits for 30 GiB of each of five cards leaves 49 GiB of those that it gathers."""
+    """A waiter for 30 GiB of each of five cards leaves 49 GiB of those that it gathers."""
     gate = machine.directory / "gate"
     job = ["sh", "-c", f"while [ ! -e {gate} ]; do sleep 0.1; done"]
     holder = machine.start("run", "-q", "--only", "3", "--", *job)

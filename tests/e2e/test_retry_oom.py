@@ -1,4 +1,5 @@
-"""A run that dies for want of a device's memory: recorded as that, started again with more, also in a sweep."""
+"""A run that dies for want of a device's memory. It is recorded as that and started again with more, also in a
+sweep."""
 
 import json
 import os

@@ -1,5 +1,5 @@
-"""deploy/'s alerts before servers that run: where something is wrong the expression that looks for it
-finds it, on the right server alone, and none asks for series that nobody serves."""
+"""deploy/'s alerts before servers that run. Where something is wrong, the expression for it finds it, on the right
+server alone. No expression asks for series that nobody serves."""
 
 import json
 import os
@@ -150,7 +150,7 @@ def street(tmp_path_factory):
         street.close()
 
 
-# What is found, and where; of all else what is compared must be there.
+# The alerts that must be found, and where. For all others the compared series must be there.
 FOUND = {
     "BerthDeviceLost": {"worn out"},
     "BerthDeviceFailed": {"worn out", "without a driver"},

@@ -1,5 +1,5 @@
-"""The first moments of `berth run`: signals that come before the job is there, a lock that somebody holds,
-limits of the process, runs in runs in runs."""
+"""The first moments of `berth run`: signals that come before the job is there, and a lock that another process holds.
+Also limits of the process, and runs in runs in runs."""
 
 import contextlib
 import fcntl
@@ -77,7 +77,7 @@ def test_runs_in_runs_in_runs_share_the_outermost_lease(machine):
 
 
 def test_a_job_starts_where_files_may_not_grow(machine):
-    """The record does not fit; the job is more than its record. SIGXFSZ ends whoever does not look out."""
+    """The record does not fit; the job is more than its record. SIGXFSZ ends a process that does not look out."""
     small = f"ulimit -f 1; exec {shlex.join(machine.command('run', '--', 'sh', '-c', 'echo ran; kill -XFSZ $$'))}"
     done = subprocess.run(["bash", "-c", small], env=machine.env, capture_output=True, text=True, timeout=30)
     assert done.stdout == "ran\n", done.stderr

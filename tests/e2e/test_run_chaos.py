@@ -1,8 +1,8 @@
-"""Runs of five users whose processes are killed and stopped at random moments: no device is given twice, nobody who was
-left alone fails, and what stays behind is bounded.
+"""Runs of five users whose processes are killed and stopped at random moments. No device is given twice, and no run
+that was left alone fails. What stays behind is bounded.
 
-250 runs, a few at a time, as in `./dev test`; with BERTH_LONG 2,000, and 500 launchers at once. BERTH_SEED repeats the choices, though not the
-moments."""
+250 runs, a few at a time, as in `./dev test`. With BERTH_LONG 2,000, and 500 launchers at once. BERTH_SEED repeats the
+choices that were made, but not the moments."""
 
 import collections
 import json
@@ -54,7 +54,7 @@ def one_run(storm, left_stopped, until, number, planned):
 
 
 def let_go_at_the_end(left_stopped, ended, runs):
-    """Who is stopped is continued when nobody else is left."""
+    """Stopped processes are continued when nobody else is left."""
     while ended.counted < runs - len(left_stopped.pids) and not ended.over.wait(0.1):
         pass
     left_stopped.go_on()
@@ -90,8 +90,8 @@ def nothing_goes_on(storm):
 
 
 def is_wrong(done, code, _):
-    """Whoever was not killed gets its device, however much is stopped and killed beside it; and a run of which the
-    sampler or the listener alone was killed goes on as if nothing were."""
+    """A run that was not killed gets its device, however much is stopped and killed beside it. A run that lost only its
+    sampler or its listener goes on as if nothing were."""
     how, _, part = done.partition(" ")
     spared = "kill" not in how
     return code == "hung" or (spared and code != 0) or (part in ("sampler", "listener") and code != 0)
@@ -134,7 +134,7 @@ def test_runs_under_kills_and_stops_share_no_device_and_leave_nothing(storm, use
     }
     assert not any(found.values()), {what: seen for what, seen in found.items() if seen}
     assert watcher.looks > 0 and len(storm.lines("started")) > runs / 2
-    # What is claimed here: so many launchers, of each user some, and each part of a run hit in each way.
+    # The claims: so many launchers, some of each user, and each part of a run hit in each way.
     assert len(answers) == runs and {uid for uid, *_ in planned} == set(USERS)
     struck = {tuple(done.split()) for done, *_ in answers if done != "nothing"}
     assert {how for how, _ in struck} >= {"kill", "stop", "stop-kill"}, struck

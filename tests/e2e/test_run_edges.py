@@ -1,5 +1,5 @@
-"""What a run does with processes left behind, with devices it was not given, with a state directory
-that cannot be written, and between two users of one machine."""
+"""What a run does with processes left behind, and with devices it was not given. Also with a state directory that
+cannot be written, and between two users of one machine."""
 
 import json
 import os
@@ -32,8 +32,8 @@ needs_root = pytest.mark.skipif(not IS_ROOT, reason="two users: only root can be
 
 
 def leave_behind(machine, linger, redirection=""):
-    """A job that ends at once and leaves a process in a session of its own, which lasts until there is the file
-    that is returned."""
+    """A job that ends at once and leaves a process in a session of its own. That process lasts until the returned file
+    exists."""
     gate = machine.directory / "gate"
     script = f"setsid {shlex.join(waits_for(gate))} {redirection} >/dev/null 2>&1 </dev/null &"
     left = machine.run("run", "-q", "--linger", linger, "--", "sh", "-c", script)
@@ -405,7 +405,7 @@ def test_another_user_cannot_keep_a_dead_lease_alive_nor_lease_in_anothers_name(
     poll(lambda: not leases(bob), 30, "alice has no lease")
     [file] = alice.ledger.glob("lease-*")
     forged = alice.ledger / "lease-00000000-0123456789abcdef"
-    # Bob copies the lease and holds every lock he can have, on the copy and on alice's own.
+    # Bob copies the lease and takes every lock that he can have, on the copy and on alice's own.
     hold = (f"cp {file} {forged}; exec 8>>{forged} 9<{file}; flock -n 8; flock -n -s 9;"
             f"flock -n 9; echo HELD; exec sleep 20")
     thief = subprocess.Popen([*bob.command()[:-1], "sh", "-c", hold], stdout=subprocess.PIPE, text=True)

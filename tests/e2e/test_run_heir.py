@@ -1,5 +1,5 @@
-"""One process of berth's is killed: the device stays the job's as long as the job's tree lives, whatever that has
-closed, cleared or left, and `berth stop` ends it."""
+"""One process of berth's is killed. The device stays the job's as long as the job's tree lives, whatever that has
+closed, cleared or left. `berth stop` ends it."""
 
 import json
 import os
@@ -14,8 +14,8 @@ from aftermath import children, leases, ledger_files, parts_of, poll, show
 from conftest import end
 
 BUSY = 124
-# A daemon with nothing of the run: no descriptor, no variable, no session, no parent; and a job that has given
-# away the same but for its number.
+# A daemon with nothing of the run: no descriptor, no variable, no session, no parent. The job itself has given away the
+# same; it keeps only its number.
 JOB = """
 import os, sys
 here, main = sys.argv[1:]
@@ -224,7 +224,7 @@ while not os.path.exists(here + "/over"):
 
 
 def test_a_job_that_runs_away_from_process_to_process_keeps_its_device_as_long_as_one_lives(scene):
-    """Each look at the tree comes while somebody in it ends; and the keeper is not long busy with the ended."""
+    """Each look at the tree comes while a process in it ends. The keeper is not busy for long with the ended ones."""
     scene.script.write_text(ROW)
     nobody = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     words = ("run", "-q", "--only", "3", "--hold", "--", "/usr/bin/python3", scene.script, "3000", scene.machine.directory)

@@ -106,7 +106,7 @@ def test_heir_killed_at_any_system_call(machine):
 
 
 def test_the_others_killed_at_any_system_call(machine):
-    """The job before its exec, the sampler, and whoever else there is."""
+    """The job before its exec, the sampler, and any others that there are."""
     stage = Stage(machine)
     tree = stage.learn()
     keeper = keeper_of(tree)

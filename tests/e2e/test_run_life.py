@@ -46,7 +46,7 @@ def holding(machine, seconds=None, until=None):
 
 
 def notes(process, number):
-    """Whether it would not just be ended by this signal: it catches it, or has it kept for itself to read."""
+    """Whether this signal would not just end it: it catches the signal, or has it kept for itself to read."""
     with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
         fields = dict(line.split(":\t", 1) for line in status if line.startswith("Sig"))
     return any(int(fields[field], 16) & (1 << (number - 1)) for field in ("SigCgt", "SigBlk"))

@@ -1,4 +1,4 @@
-"""What the record of a run says: of the machine, the code and the interpreter, on a GPU and without one."""
+"""What the record of a run says of the machine, the code and the interpreter. It is tried with and without a GPU."""
 
 import json
 import os

@@ -1,5 +1,5 @@
-"""What a run's samples say, from the driver's answers to the file, and what the program makes of them: the
-numbers that the end of the run, the list of runs and the run itself tell."""
+"""What a run's samples say, from the driver's answers to the file, and what the program makes of them. The end of the
+run, the list of runs and the run itself tell these numbers."""
 
 import copy
 import json
@@ -14,8 +14,8 @@ from conftest import FakeDriver, many_devices, wait_until
 GIB = 1 << 30
 MIB = 1 << 20
 
-# What jobs here have in common: `play(file)` makes the driver's machine that of the file, with this process for
-# 424242 and `child` for 424243; `wait_for(text, count)` waits for so many more samples in which the text stands.
+# What jobs here have in common. `play(file)` makes the file the driver's machine, with this process for 424242 and
+# `child` for 424243. `wait_for(text, count)` waits for so many more samples in which the text stands.
 JOB = """
 import json, os, pathlib, subprocess, sys, time
 
@@ -72,7 +72,7 @@ def test_the_list_of_runs_has_the_figures_of_one_that_goes_on_however_long(machi
         shown = machine.run("runs").stdout
         [row] = [line for line in shown.splitlines() if line.startswith(run)]
         assert re.search(r"running .*\d+%\s+[\d.]+[MG]\s+sleep 600", row), shown
-        # Of a file that is too long to be read whole, its first line and its end.
+        # The first line and the end of a file that is too long to be read whole.
         path = pathlib.Path(record["directory"], "samples")
         first, *lines = path.read_text().splitlines(keepends=True)
         idle = re.sub(r'"d": *\[\[.*?\]\]', '"d":[]', lines[0])
@@ -134,8 +134,8 @@ SECOND = {
     "energy_millijoules": 4_000_000_654_321,
 }
 
-# Computes, takes 96 MiB, writes and reads 16 MiB of a file past the kernel's memory of it, and tells what the
-# kernel counted of that by then.
+# Computes and takes 96 MiB. Writes and reads 16 MiB of a file, past the kernel's memory of it. Then tells what the
+# kernel has counted of that.
 WORKS = """
 wait_for('"t"', 1)
 ballast = bytearray(os.urandom(1 << 20)) * 96
@@ -216,7 +216,7 @@ JOULES = {"J": 1, "kJ": 1000}
 
 @pytest.fixture
 def moved(tmp_path):
-    """(the driver, the run as it ended, its record) of a job that took 2, 6 and 4 GiB of 10 promised."""
+    """(the driver, the run as it ended, its record) of a job. It took 2, 6 and 4 GiB of 10 promised."""
     played = Played(tmp_path, 1, BERTH_FAKE_NVML_MOVE="1")
     readings = {"utilization_gpu_percent": float(BUSY), "power_draw_milliwatts": MILLIWATTS}
     played.host["devices"] = [busy_card(played.host["devices"][0], **readings)]

@@ -160,7 +160,7 @@ def test_a_wait_that_could_not_be_recorded_is_not_begun(machine, gate):
 
 
 def test_what_a_detached_wait_leaves_to_its_job_is_what_it_was_given(machine):
-    """Signals' masks and dispositions: whoever waits for it catches some of its own."""
+    """Signals' masks and dispositions: a process that waits for the job catches some of its own."""
     show_them = "grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status"
     plain, waited = machine.directory / "plain", machine.directory / "waited"
     for log, options in ((plain, []), (waited, ["--wait"])):

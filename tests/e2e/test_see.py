@@ -1,5 +1,5 @@
-"""Seeing the machine: the picture on terminals and in pipes, its filters, its formats, and the real
-path through the driver's library."""
+"""Seeing the machine: the picture on terminals and in pipes, its filters, its formats. Also the real path through the
+driver's library."""
 
 import csv
 import io

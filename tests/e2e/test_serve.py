@@ -1,4 +1,4 @@
-"""`berth serve` as its users meet it: both doors, who sees what, tokens, events, starting and ending."""
+"""`berth serve` as its users meet it: both doors, what each user sees, tokens, events, starting and ending."""
 
 import gzip
 import json
@@ -34,7 +34,7 @@ def test_the_snapshot_is_what_status_prints(driver_of, serve_on):  # noqa: F811
     machine = driver_of(scenario("server-8xh100"))
     served = serve_on(machine).get("/gpu-status", over="unix").json
     printed = machine.status_json()
-    # Who looks all the time hears the driver's errors; a single look has no time to listen.
+    # A server that looks all the time hears the driver's errors; a single look has no time to listen.
     assert served.pop("xids") == []
     assert served.keys() == printed.keys()
     for mine, theirs in zip(served["devices"], printed["devices"], strict=True):
@@ -105,7 +105,7 @@ def test_a_socket_knows_another_users_uid(machine_of, serve_on):  # noqa: F811
             folder.chmod(modes[folder])
     seen = json.loads(done.stdout)
     assert seen["asker"] == {"user": "54321", "admin": False, "sees": "owner"}
-    # What others run is this machine's users' to see, as by ps; in which container is not.
+    # This machine's users may see others' commands, as by ps. They may not see the container.
     assert all((p["command"] is not None) == commands_are_open() for p in seen["processes"])
     assert all(p["container"] is None for p in seen["processes"])
 
@@ -209,7 +209,7 @@ def test_runs_are_listed_and_their_logs_are_their_owners(machine_of, serve_on): 
     assert text == "line 1 ☃\nline 2 ☃\nline 3 ☃\n"
     samples = server.get(f"/api/v1/runs/{run['id']}/samples", over="unix").json
     assert samples["points"] and len(samples["points"][0]) == 2 + len(samples["columns"])
-    # Somebody whom nobody knows sees that it was, and not what.
+    # An unknown client sees that there was a run, and not what it ran.
     [public] = server.get("/api/v1/runs").json["runs"]
     assert public["command"] is None and "working_directory" not in public
     for part in ("log", "samples", "explanation", "report"):
@@ -471,7 +471,7 @@ def test_term_lets_the_answer_on_its_way_arrive_whole(server):
         late.connect(("127.0.0.1", server.port))
         late.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() * 200)
         assert late.recv(1, socket.MSG_PEEK) == b"H"
-        # It is in the midst of one that does not fit between the two any more: it waits, and no more comes.
+        # The server is in the middle of an answer that no longer fits between the two. It waits, and no more comes.
         wait_until(lambda: sleeps(server.process.pid) and waiting_in(late) > 0, "both are full")
         server.process.send_signal(signal.SIGTERM)
         wait_until(lambda: not os.path.exists(server.socket_path), "it is ending")

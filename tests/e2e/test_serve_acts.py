@@ -7,7 +7,7 @@ import socket
 from conftest import wait_until
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 
-# Two are ended at a time, each with ten seconds of grace; who asks is told after half a minute.
+# Two are ended at a time, each with ten seconds of grace. The caller is told after half a minute.
 RUNS = 10
 STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
 
@@ -25,7 +25,7 @@ def test_an_act_that_is_refused_is_never_carried_out(machine_of, serve_on):  # n
     try:
         acts_beyond_what_is_done_at_once(machine, server)
     finally:
-        # Those that nobody has ended would go on for ten minutes.
+        # Runs that nobody has ended would go on for ten minutes.
         machine.run("stop", "--all", "-q", "--grace", "0s")
 
 

@@ -150,12 +150,12 @@ def test_who_fills_every_place_keeps_nobody_out(machine_of, serve_on, sent):  # 
         for over in ("tcp", "unix"):
             for _ in range(10):
                 assert server.get("/healthz", over=over).status == 200, over
-        # Who came before the crowd, and kept few waiting, has kept his place.
+        # A client that came before the crowd, and kept few waiting, has kept its place.
         polite.sendall(GET + b"\r\n")
         assert polite.recv(4096).startswith(b"HTTP/1.1 200")
         wait_until(lambda: server.says("connections at once"), "the log says so")
         [line] = [line for line in server.said if "connections at once" in line]
-        # Of the door whose crowd was met first; one or two that asked before may not have gone yet.
+        # By the door whose crowd was met first. One or two that asked before may not have gone yet.
         full = r"(56 connections at once: 5[345] of 127\.0\.0\.1|8 connections at once: [678] of uid \d+)"
         assert re.search(full + " have sent no whole request", line), line
         assert server.process.poll() is None
@@ -206,7 +206,7 @@ def test_a_reader_of_events_who_reads_nothing_costs_nothing(server):
         for _ in range(6):
             heard.next()
         assert resident_bytes(server.process.pid) - before < 16 << 20
-        # Who wakes up is told of what is now, after what was on its way already.
+        # A reader that wakes up is told the state of now, after what was on its way already.
         late = deaf[0]
         newest = heard.next()[2]["sequence"]
         wait_until(lambda: late.next()[2]["sequence"] >= newest, "he is up to date")

@@ -1,5 +1,5 @@
-"""More connections at once than `berth serve` has places for: who comes in earnest is answered, the
-crowd has no more than its places, and neither memory nor the log grows with it."""
+"""More connections at once than `berth serve` has places for. An honest client is answered, and the crowd has no more
+than its places. Neither memory nor the log grows with it."""
 
 import contextlib
 import http.client

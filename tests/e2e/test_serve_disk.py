@@ -1,5 +1,5 @@
-"""`berth serve` where its disk lets it down: one that hangs, one that gives back something else, and a
-server that is killed before it has written."""
+"""`berth serve` with a bad disk: one that hangs, or gives back something else. Also a server that is killed before it
+has written."""
 
 import json
 import os
@@ -136,7 +136,7 @@ def test_homes_that_hang_keep_nobody_from_the_history_and_are_not_waited_for(mac
             one.settimeout(60)
             told = one.recv(65536)
             assert told.startswith(b"HTTP/1.1 503 ") and b'"no_answer"' in told and b"retry-after" in told.lower(), told
-        # Once all that read there hang, whoever comes is told so.
+        # Once all readers there hang, a new client is told so.
         later = server.get("/api/v1/runs")
         assert later.status == 503 and later.json["error"]["code"] == "no_answer", later.body
     finally:
@@ -231,7 +231,7 @@ def test_killed_servers_lose_a_few_seconds_and_no_job(machine_of, serve_on):  # 
 
 
 class SomebodysMachine(Machine):
-    """A simulated machine as the user 65534 has it, or whoever runs the tests."""
+    """A simulated machine as the user 65534 has it, or as the user that runs the tests."""
 
     def __init__(self, directory):
         super().__init__(directory, sim="lab-4")

@@ -45,7 +45,7 @@ def test_the_configuration_rules_the_metrics(machine_of, serve_on):  # noqa: F81
     [temperature, *_] = re.findall(r"^DCGM_FI_DEV_GPU_TEMP\{(.*)\} ", text, re.MULTILINE)
     assert 'Hostname="' in temperature and ',hostname="' not in temperature
     assert re.search(r"^nvidia_smi_compute_app_used_memory_bytes\{", text, re.MULTILINE)
-    # Who says what he wants is given that.
+    # A scraper that names a profile gets it.
     assert re.search("^berth_device_", server.get("/metrics?profile=berth").body.decode(), re.MULTILINE)
     config.write_text("", encoding="utf-8")
     server.process.send_signal(signal.SIGHUP)
@@ -144,7 +144,7 @@ def of_card(text, name, index, statistic=None):
     return float(found[0])
 
 
-# What is played, as it is served: key, metric, the quiet and the high value, how many of the metric's units one is.
+# What is played, as it is served. A row: key, metric, quiet value, high value, how many of the metric's units one is.
 PEAKS = [
     ("power_draw_milliwatts", "power_watts", 60_000, 650_000, 1e-3),
     ("temperature_celsius", "temperature_celsius", 31, 83, 1),

@@ -1,4 +1,4 @@
-"""`berth serve` opens its page: asked with --open, unasked at a desktop's terminal, and nowhere else; one that
+"""`berth serve` opens its page: asked with --open, unasked at a desktop's terminal, and nowhere else. A page that
 nobody could open is refused."""
 
 import contextlib
@@ -105,7 +105,7 @@ def test_at_a_desktops_terminal_the_page_opens_by_itself(desktop):
     wait_until(lambda: f"opening it in {desktop.browser} …" in terminal.read().decode(errors="replace"), "it says what it does", 20)
     with urllib.request.urlopen(leads_to(address), timeout=60) as answer:
         assert b"<title>" in answer.read()
-    # Nothing of the server's is the browser's: neither its door nor its end.
+    # The browser gets nothing of the server's: neither its door nor its end.
     descriptors = Path(f"{desktop.browser}.descriptors").read_text(encoding="utf-8")
     assert "socket:" not in descriptors and "anon_inode" not in descriptors and "/dev/pts" not in descriptors, descriptors
     process.send_signal(signal.SIGKILL)
@@ -178,7 +178,7 @@ def test_where_nobody_sits_nothing_opens_and_nothing_is_said(desktop, words, env
     connection = UnixConnection(str(desktop.folder / "sock"))
     connection.request("GET", "/healthz")
     assert connection.getresponse().status == 200
-    # Who opens it was begun before the server, and is one of these until the browser is.
+    # The process that opens it was begun before the server. It is one of these until it becomes the browser.
     assert desktop.opened() is None and not Path(f"{desktop.folder}/xdg-open.opened").exists()
     said = terminal.read()
     assert b"no page" not in said and b"opening it" not in said and not desktop.browsers()

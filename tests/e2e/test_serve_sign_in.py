@@ -1,4 +1,4 @@
-"""A link that `berth serve` prints makes a browser known: to whom, how often, how long, and to nobody else."""
+"""A link that `berth serve` prints makes a browser known: as which user, how often, how long. And no other browser."""
 
 import json
 import os

@@ -1,7 +1,7 @@
 """A server of root's for several people: what each sees of another's jobs, and may do to them.
 
-Whatever is secret about the one who is looked at has "quokka" in it: his name, what he runs, its
-arguments, environment, folder and output. So one word tells whether anything got out."""
+All that is secret about the watched user has "quokka" in it. That is the name, the commands, their arguments,
+environment, folder and output. So one word tells whether anything got out."""
 
 import contextlib
 import json
@@ -244,7 +244,7 @@ def house():
 
 @pytest.fixture(scope="module")
 def askers(house):
-    """Everybody who may ask, by who they are and which door they use."""
+    """All askers, by name and by the door that they use."""
 
     tokens = {"alice's token": ("alices", "--user", "alice"), "carol's token": ("carols", "--user", "carol"),
               "bob's token": ("bobs", "--user", BOB), "a public token": ("prometheus", "--public"),
@@ -265,8 +265,8 @@ def askers(house):
     }
 
 
-# What somebody sees of bob: "numbers" (that a device is in use), "names" (his own too), "commands"
-# (also what he runs), "whole" (all that is kept of it).
+# What one sees of bob. "numbers": that a device is in use. "names": bob's name, too. "commands": also what bob runs.
+# "whole": all that is kept of it.
 HERE = ["alice", "carol"]  # through the Unix socket, as users of this machine
 IN_GROUP = ["alice's token"]
 ELSE = ["carol's token", "nobody", "a public token"]
@@ -357,7 +357,7 @@ def test_of_anothers_job_each_sees_what_the_policy_says(house, askers, others, w
 
 @pytest.mark.parametrize("name", ["alice", "carol"])
 def test_of_leases_and_the_queue_the_command_line_and_the_server_tell_a_user_the_same(house, askers, name):
-    """One policy: the ledger and /proc are for each user of the machine to read, and the server knows no more."""
+    """One policy: each user of the machine may read the ledger and /proc, and the server knows no more."""
     house.policy("public")
     told = json.loads(house.does(name, "leases", "--json").stdout)
     served = askers[name].get("/api/v1/overview").json
@@ -401,7 +401,7 @@ def test_who_leaves_a_group_sees_its_commands_no_more(house, askers):
 
 
 def test_who_comes_while_it_runs_has_runs_as_well(house, askers):
-    """No restart and no reload: whoever makes the account knows nothing of berth."""
+    """No restart and no reload: the tool that makes the account knows nothing of berth."""
     name, uid = "dora", 487219
     home = house.directory / "homes" / name
     home.mkdir()
@@ -610,8 +610,8 @@ def test_pages_of_runs_do_not_tell_of_hidden_ones(house, askers, who):
 
 @contextlib.contextmanager
 def copied_runs(house):
-    """The id of a run that alice has made and bob has a copy of, and the name of a folder of hers that
-    holds it once more; gone again at the end."""
+    """The id of a run that alice has made and bob has a copy of. Also the name of a folder of hers that holds it once
+    more. Both copies are gone at the end."""
     assert house.does("alice", "run", "--quiet", "--cpu", "--", "true").returncode == 0
     record = house.record("alice", "last")
     wait_until(lambda: not is_running(record["keeper"]["pid"]), "its keeper has written all of it", 20)
@@ -657,7 +657,7 @@ def test_of_two_peoples_runs_of_one_id_each_is_shown_his_own(house, askers):
                 assert (told.status, told.json.get("uid")) == (200, uid), f"{who}: {told.body}"
                 assert "working_directory" in told.json, "his own, whole"
                 assert askers[who].get(f"/api/v1/runs/{run}/samples").status == 200, who
-            # Whoever may see both chooses; whom the other is hidden from does not learn of it.
+            # An asker that may see both chooses. An asker that may not see the other does not learn of it.
             for uid in (UIDS["alice"], UIDS[BOB]):
                 told = askers["root"].get(f"/api/v1/runs/{run}@{uid}")
                 assert (told.status, told.json["uid"]) == (200, uid), told.body

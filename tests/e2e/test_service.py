@@ -1,5 +1,5 @@
-"""`berth service` of a user's own: installed, shown and taken away, with a systemctl that writes down what
-it is asked in the place of the real one."""
+"""`berth service` of a user's own: installed, shown and taken away. In place of the real systemctl one writes down what
+it is asked."""
 
 import subprocess
 
@@ -19,7 +19,7 @@ NOT_BOOTED = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /run && exe
 
 
 class Home(Machine):
-    """Of somebody on a machine where systemd runs, or does not."""
+    """A user's home on a machine where systemd runs, or does not."""
 
     def __init__(self, directory, booted):
         super().__init__(directory)
@@ -75,7 +75,7 @@ def test_a_users_own_service_comes_and_goes(home):
     ended = [f"--user disable --now {NAME}", "--user daemon-reload"]
     assert home.asked() == (ended if home.booted else [])
     assert [line.removeprefix("$ systemctl ") for line in gone.stdout.splitlines() if line.startswith("$")] == ended
-    # Nothing else of his was there, and nothing is left.
+    # Nothing else of the user's was there, and nothing is left.
     assert not list(home.unit.parent.iterdir())
 
     again = home.does("uninstall")

@@ -100,7 +100,8 @@ def booted_machine():
 def installed_service(machine):
     """Installed as a user would; a command is told of alerts, and anna has a process on GPU 0."""
     service = Service(machine)
-    # In a namespace of its own a number of the driver's list is a process's only with the device's file open.
+    # In a namespace of its own, a number of the driver's list may be another's. It counts if that has the device's file
+    # open.
     service.succeed("mknod", "-m", "666", "/dev/nvidia0", "c", "1", "3")
     job = int(service.succeed("sh", "-c", "sleep 6000 3</dev/nvidia0 >/dev/null 2>&1 & echo $!", uid=ANNA))
     snapshot = many_devices(4)

@@ -1,5 +1,5 @@
-"""berth 0.1.0 and this one on one ledger and among one user's records: what upgrades a machine while its runs and
-waiters live. It needs the first release's program: BERTH_LONG builds it, BERTH_0_1_0 names one."""
+"""berth 0.1.0 and this one on one ledger and among one user's records. So it is when a machine is upgraded while its
+runs and waiters live. It needs the first release's program: BERTH_LONG builds it, BERTH_0_1_0 names one."""
 
 import json
 import signal
@@ -152,7 +152,8 @@ def test_what_one_gathers_the_other_leaves_alone(server, first, then):
 
 
 def test_where_they_disagree_about_a_turn_everybody_gets_one(server):
-    """The old one knows no priorities: the new one's low job stands before it in its eyes, and behind it in the other's."""
+    """The old one knows no priorities. The new one's low job stands before its own for the old, and behind it for the
+    new."""
     holder, gate = server.hold("new", 0)
     waiters = [server.wait_in_queue("new", "low", "--only", "0", "--priority", "low"),
                server.wait_in_queue("old", "old", "--only", "0"),
@@ -292,7 +293,7 @@ def test_the_older_gives_no_other_maker_s_device_and_reads_who_has_it(tmp_path):
 
 
 def test_the_older_keeps_off_a_card_whose_partitions_are_leased_one_by_one(tmp_path):
-    """Of a divided card it sees the card alone, and gives it to nobody; what it reads and sweeps harms no lease."""
+    """It sees a divided card as one card, and gives that to nobody. What it reads and sweeps harms no lease."""
     snapshot = scenario("mi300x-cpx")
     snapshot["leases"] = []
     seen, by_the_old = tmp_path / "seen.json", tmp_path / "by-the-old.json"

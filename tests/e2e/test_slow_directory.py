@@ -1,5 +1,5 @@
-"""A directory service (LDAP, NIS) that does not answer must hold nobody up: the number is shown
-instead of the name, and that is said."""
+"""A directory service (LDAP, NIS) that does not answer must hold nobody up. The number is shown instead of the name,
+and that is said."""
 
 import os
 import subprocess

@@ -85,7 +85,7 @@ def test_a_submitted_job_is_recorded_as_any_run(machine):
     sampled = [one["d"] for one in lines if "d" in one]
     assert sampled and all(len(of_cards) == 2 for of_cards in sampled), samples
     why = machine.run("explain", run)
-    # Of its log, which Slurm wrote.
+    # By its log, which Slurm wrote.
     assert "ended with 7" in why.stdout and "- cards 0,1" in why.stdout, why.stdout + why.stderr
 
 
@@ -269,7 +269,7 @@ def test_without_berth_on_the_node_it_says_so(machine, site, tmp_path):
 
 @pytest.fixture
 def mortal(request, site, machine):
-    """Of one test alone: a controller that was killed gives the numbers of the last jobs again, which nodes refuse."""
+    """One test has it alone. A killed controller gives the numbers of the last jobs again, and nodes refuse these."""
     made = Slurm(request.node.callspec.params["site"])
     machine.env |= made.env
     yield made
@@ -348,7 +348,7 @@ def script_of_setup(machine, site, name, tries=1):
 
 
 def on_node(machine, site, script, **env):
-    """The state of the second node after that script has run there, as Slurm runs it: with its own variables alone."""
+    """The state of the second node after that script has run there. Slurm runs it with its own variables alone."""
     test = machine.environment({})
     made = {name: test[name] for name in test if name.startswith(("BERTH_", "XDG_", "SLURM_CONF"))} | env
     ours = {name: value for name, value in made.items() if not name.startswith("SLURM_") or name == "SLURM_CONF"}
@@ -424,7 +424,7 @@ def test_cards_that_do_not_come_free_beside_a_job_take_the_node_out_until_they_d
 
 @pytest.mark.parametrize(("free_at", "asked", "is_drained"), [(3, 3, False), (99, 20, True)])
 def test_the_script_around_a_job_waits_for_its_card_and_not_for_ever(machine, site, tmp_path, free_at, asked, is_drained):
-    """Memory comes free a moment after its process has gone: a card that is free at the third look is free."""
+    """Memory comes free a moment after its process has gone. So a card that is free at the third look is free."""
     (tmp_path / "berth").write_text(f"""#!/bin/sh
 [ "$1" = pick ] || exit 0
 echo "$*" >> {tmp_path}/asked
@@ -545,7 +545,7 @@ def inside(machine, site, cards, script):
 
 
 def test_inside_a_job_it_uses_its_cards_at_once_and_tells_of_leftovers(machine, site):
-    # The simulated server has somebody on its first cards, who did not ask Slurm.
+    # On the simulated server a user is on its first cards who did not ask Slurm.
     done = inside(machine, site, 2, f"{BERTH} run -n 2 -- sh -c 'echo cards $CUDA_VISIBLE_DEVICES'")
     assert "cards 0,1" in done.stdout
     assert "process 21871 of alice is on it" in done.stderr, done.stderr
@@ -553,7 +553,7 @@ def test_inside_a_job_it_uses_its_cards_at_once_and_tells_of_leftovers(machine, 
 
 
 def test_an_allocation_that_names_uuids_is_used_at_once(driver_of):
-    """As Slurm writes CUDA_VISIBLE_DEVICES from 25.11 on. Somebody unseen is on the card, who does not count."""
+    """As Slurm writes CUDA_VISIBLE_DEVICES from 25.11 on. An unseen user is on the card and does not count."""
     snapshot = many_devices(3)
     card = snapshot["devices"][1]
     card |= {"utilization_gpu_percent": 99, "memory_free_bytes": 1 << 30,

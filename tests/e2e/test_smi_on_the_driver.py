@@ -1,5 +1,5 @@
-"""What berth prints in nvidia-smi's place when the driver library tells it, by dlopen: the machine of each
-capture is played by the fake, and what is printed must be what the capture itself prints again."""
+"""What berth prints in nvidia-smi's place when the driver library tells it, by dlopen. The fake plays the machine of
+each capture. What is printed must be what the capture itself prints again."""
 
 import json
 import re
@@ -16,7 +16,7 @@ NOT_HERE = "the process lives on the captured machine"
 OF_THIS_MACHINE = "told by the kernel of the machine it runs on, which has no such device"
 NOT_IN_A_DUMP = "the driver tells it, no dump does"
 
-# What may differ: a label of -q, an element of -q -x or a column, with what the driver's side may say there.
+# What may differ: a label of -q, an element of -q -x or a column. Each with what the driver's side may say there.
 ALLOWED = {
     "Timestamp": (".*", "the time of the look"),
     "timestamp": (".*", "the time of the look"),
@@ -107,7 +107,7 @@ def label_and_value(line):
 
 
 def wrong_lines(right, told):
-    """Those that differ and may not."""
+    """The lines that differ and may not."""
     assert len(right) == len(told), "lines are missing, or there are others"
     differing = [(one, other) for one, other in zip(right, told) if one != other]
     return [

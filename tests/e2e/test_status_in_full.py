@@ -1,5 +1,5 @@
-"""What `berth status` is asked for it tells: each field in CSV, everything in JSON, rates while it watches,
-and what is wrong with a value that it cannot use."""
+"""`berth status` tells what it is asked for: each field in CSV, everything in JSON, rates while it watches. It says
+what is wrong with a value that it cannot use."""
 
 import json
 import os
@@ -89,7 +89,7 @@ def test_a_value_that_is_none_is_explained(machine, words, says):
 
 @pytest.mark.parametrize("words", [[], ["--sim", "lab-4"], ["--replay", "/dev/null"]], ids=" ".join)
 def test_setup_does_not_set_up_this_machine_in_place_of_a_simulated_one(machine, words):
-    # As an ordinary user, whom setup refuses anyhow: where the test is red, nothing is set up.
+    # Runs as an ordinary user, whom setup refuses anyhow. So if the test is red, nothing is set up.
     somebody = 65534 if os.geteuid() == 0 else None
     done = machine.run("setup", *words, user=somebody)
     assert done.returncode == 2 and "setup changes this machine" in done.stderr, done

@@ -1,5 +1,5 @@
-"""`berth sweep`: each point once, so many at a time, found again after a kill; `--after`; several devices that belong
-together, and the CPUs beside them."""
+"""`berth sweep`: each point once, so many at a time, found again after a kill. Also `--after`, and several devices that
+belong together, with the CPUs beside them."""
 
 import csv
 import io
@@ -94,7 +94,7 @@ def test_no_more_than_asked_for_are_under_way(grid):
 
 
 def devices_at_once(machine, points, *options):
-    """Of each point that runs at once, the device that it has, while all wait for a gate."""
+    """For each point that runs at once, the device that it has, while all wait for a gate."""
     told, gate = machine.directory / "told", machine.directory / "gate"
     told.touch()
     job = f"echo {{seed}} $CUDA_VISIBLE_DEVICES >>{told}; until test -e {gate}; do sleep 0.05; done"

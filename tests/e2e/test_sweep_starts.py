@@ -82,8 +82,8 @@ def test_a_sweep_that_ends_while_it_starts_a_point_leaves_nobody_to_run_it(drive
 
 
 def test_a_start_that_nobody_could_end_yet_is_waited_for(driver_of):
-    """As where the kernel keeps one that was killed: it is stopped here, and its sweep killed, which ends all of it
-    but a stranger who was given its lock."""
+    """The kernel may keep a process that was killed. Here it is stopped and its sweep killed. That ends all of the
+    sweep, but not a stranger that was given its lock."""
     machine = driver_of(many_devices(4))
     words, points = sweep_of(machine, "-j", "2")
     state = machine.directory / "state/berth"

@@ -283,8 +283,8 @@ def test_a_driver_that_hangs_does_not_freeze_the_keys(tmp_path, terminal_of):
     hung = seconds_of_keys(terminal)
     terminal.until("the driver does not answer since", "it does not answer", timeout=30)
     hung += seconds_of_keys(terminal)
-    # However slow the machine is, it was so before, too. Were the keys to wait for each look, a second of
-    # every 1.1 would be lost: 80 keys would take eleven times as long, or a second each.
+    # The machine is as slow now as it was before. If the keys waited for each look, a second of every 1.1 would be
+    # lost. 80 keys would take eleven times as long, or a second each.
     assert hung < 3 * (2 * well) + 2, f"80 keys in {hung:.1f} s, 40 of a driver that answers in {well:.1f} s"
     shown = terminal.screen()
     assert shown.count("it does not answer") >= 2, shown

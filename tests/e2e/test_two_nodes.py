@@ -55,7 +55,7 @@ pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 
 
 def kernel(folder):
-    """Of Debian's package, which is unpacked and not installed."""
+    """From Debian's package, which is unpacked and not installed."""
     def apt(*words):
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
         return done.stdout if done.returncode == 0 else ""

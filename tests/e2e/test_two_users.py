@@ -1,7 +1,7 @@
 """What one user sees of another's processes, and that nobody but they and root signals them.
 
-Run by root, the tests look as an ordinary user at the process of another; run by an ordinary user,
-at the first process of the machine, which is root's."""
+Run by root, the tests look as an ordinary user at the process of another. Run by an ordinary user, they look at the
+first process of the machine, which is root's."""
 
 import json
 import os

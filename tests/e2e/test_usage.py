@@ -1,4 +1,4 @@
-"""`berth usage` by each key, as a table, CSV and JSON, of two pasts: a long one that was made up, and what a
+"""`berth usage` by each key, as a table, CSV and JSON. It is of two pasts. One is long and made up. The other is what a
 server saw of people who really waited."""
 
 import csv
@@ -104,7 +104,7 @@ def test_csv_has_what_json_has(pasts, name, by):
     found = list(csv.DictReader(io.StringIO(usage(past, by, "--csv"))))
     assert len(found) == len(wanted)
     for cells, row in zip(found, wanted, strict=True):
-        # Of jobs alone there is a user beside the key.
+        # Only jobs have a user beside the key.
         assert set(cells) == set(row) | {"user"}
         for key, value in row.items():
             if key == "unwatched_hours" and value:
@@ -186,7 +186,7 @@ def test_who_waited_is_charged_with_it_once(pasts):
     [user] = [row for row in rows_of(past, "user") if row["waits"]]
     assert user["key"] == pwd.getpwuid(os.geteuid()).pw_name
     assert user["waits"] == 2
-    # A look may see that somebody has gone some tenths of a second after he went.
+    # A look may see some tenths of a second later that a user has gone.
     assert past.at_least - 1 / 3600 <= user["waited_hours"] <= past.at_most + 1 / 3600, (past.at_least, past.at_most)
     assert past.at_least > 0
     days = rows_of(past, "day")

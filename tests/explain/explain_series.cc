@@ -1,5 +1,5 @@
-// explain_series FILE…: one line of JSON per file and setting of the thresholds: the rules that
-// find something, the answer first.
+// explain_series FILE…: one line of JSON per file and setting of the thresholds. It has the rules
+// that find something, the answer first.
 
 #include <cstdio>
 #include <fstream>

@@ -1,8 +1,7 @@
 """A model of which one knows how large a batch fits, for tests of looking for it.
 
-On a card of 4 GiB: 512 MiB of weights, 37 MiB for each sample, so 96 samples and no more. A step holds a
-part of what it needs in its own frame when the rest is refused, as real ones do: whoever looks at the
-traceback still has it."""
+The card has 4 GiB, the weights 512 MiB, each sample 37 MiB. So 96 samples fit and no more. When the rest is refused, a
+step holds a part of its memory in its frame, as real ones do. A traceback keeps that part alive."""
 
 import torch
 

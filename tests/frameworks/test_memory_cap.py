@@ -1,5 +1,5 @@
-"""`berth run --memory` holds an unmodified CUDA build of PyTorch to its share, by each of its allocators: the
-error is PyTorch's own, and the program goes on after freeing."""
+"""`berth run --memory` holds an unmodified CUDA build of PyTorch to its share, by each of its allocators. The error is
+PyTorch's own, and the program goes on after freeing."""
 
 import json
 

@@ -1,5 +1,5 @@
-"""When CUDA_VISIBLE_DEVICES is too late: what torch says, and what libcuda says if it is only asked where it is
-loaded already, by cuDeviceGetCount, which begins nothing."""
+"""When CUDA_VISIBLE_DEVICES is too late, by torch's words and by libcuda's. libcuda is only asked where it is loaded
+already, by cuDeviceGetCount, which begins nothing."""
 
 import pytest
 

@@ -1,7 +1,7 @@
 """berth on real hardware, held against the vendor's nvidia-smi. python3 alone is enough.
 
-Fixed cells must be equal; moving ones must lie between what nvidia-smi says just before and just after,
-widened by what it rounds away.
+Fixed cells must be equal. Moving ones must lie between what nvidia-smi says just before and just after, widened by what
+it rounds away.
 """
 
 import csv

@@ -60,7 +60,7 @@ def need_specification() -> bool:
 
 
 class InContainers(OnHardware):
-    """Of one engine; `device_option` is what berth is to give it."""
+    """For one engine. `device_option` is the option that berth must give it."""
 
     engine: "engines.Engine"
     device_option = "--device"

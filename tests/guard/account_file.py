@@ -1,4 +1,4 @@
-"""The account of a run: guard/account.h in Python, written by whoever did not write the other two."""
+"""The account of a run: guard/account.h in Python. Its author did not write the other two."""
 
 import struct
 

@@ -14,7 +14,7 @@ VERSIONS = [2000, 3010, 3020, 4000, 5000, 6050, 7000, 8000, 9000, 10000, 10020, 
 FLAGS = [0, 1, 2, 3, 4]
 SUFFIX = re.compile(r"(_v\d+)?(_pt[ds][sz])?$")
 UNTOUCHED = 0x1234
-# Of tables that tools ask for; which there are is the driver's business.
+# The tables that tools ask for. Which of them exist is the driver's business.
 TABLES = ["6bd5fb6c5bf4e74a8987d93912fd9df9", "a094798c2e7464f111f0000800200c9a", "42d85a812c23cb44b8edb3eb5b8efba0", "0" * 32]
 
 

@@ -1,5 +1,5 @@
-"""What the tests of the shim share: programs of the driver's API on the fake driver, with the shim before it, and the
-account of a run, as berth makes it."""
+"""What the tests of the shim share. These are programs of the driver's API on the fake driver, with the shim before it.
+Also the account of a run, as berth makes it."""
 
 import os
 import pathlib

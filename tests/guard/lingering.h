@@ -1,5 +1,5 @@
-/* Compiled into a shim of the tests: before and after each step of an account that others may meet,
- * a thread lingers, so that they do meet. */
+/* Compiled into a shim of the tests. A thread lingers before and after each step of an account that
+ * others may meet. So they do meet. */
 
 #define _GNU_SOURCE
 #include <time.h>

@@ -1,11 +1,12 @@
-/* A program of CUDA's driver that knows nothing of any shim: it does what its standard input says,
+/* A program of CUDA's driver that knows nothing of any shim. It does what its standard input says,
  * a line each, and answers with what the driver answered.
  *
- *   program HOW     needed: linked with libcuda.so.1; opened: dlopen and dlsym; asked: by
- *                   cuGetProcAddress for the default stream; asked_per_thread: for per-thread
- * streams
+ *   program HOW
  *
- * Words: the name that a result is kept by, then what the function takes; bytes may end in K, M, G.
+ * HOW says how it finds the driver. needed: linked with libcuda.so.1. opened: dlopen and dlsym.
+ * asked: by cuGetProcAddress for the default stream. asked_per_thread: for per-thread streams.
+ *
+ * Words: the name that a result is kept by, then what the function takes. Bytes may end in K, M, G.
  */
 
 #define _GNU_SOURCE
@@ -60,7 +61,7 @@ static void open_driver(void) {
   get_address = (function)dlsym(driver, "cuGetProcAddress_v2");
 }
 
-/* The function of that exported name. Who asks does so by its name without "_v2" and "_ptsz". */
+/* The function of that exported name. "asked" looks it up by its name without "_v2" and "_ptsz". */
 static function find(const char* exported) {
   if (strncmp(how, "asked", 5) != 0) {
     function found = (function)dlsym(driver, exported);

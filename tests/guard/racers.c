@@ -1,8 +1,13 @@
 /* Threads that race for a device's memory, as any program of CUDA might.
  *
- *   racers THREADS ROUNDS BYTES    each holds BYTES at most, and frees them: the refusals are
- * printed racers THREADS 0 BYTES         each allocates until it is refused; prints how many it
- * got, keeps them, and waits for its standard input to end */
+ *   racers THREADS ROUNDS BYTES
+ *
+ * Each holds BYTES at most, and frees them. Prints the refusals.
+ *
+ *   racers THREADS 0 BYTES
+ *
+ * Each allocates until it is refused. Prints how many it got, keeps them, and waits for its
+ * standard input to end. */
 
 #define _GNU_SOURCE
 #include <limits.h>

@@ -1,4 +1,5 @@
-"""What the tests of the shim's file share: programs in C that know nothing of it, started by shim_of as a job is."""
+"""What the tests of the shim's file share: programs in C that know nothing of it. shim_of starts them as a job is
+started."""
 
 import os
 import pathlib
@@ -13,7 +14,7 @@ BUILD = pathlib.Path(os.environ.get("BERTH_BUILD", ROOT / "build/release")).reso
 SHIM_OF = BUILD / "shim_of"
 SMALL = BUILD / "fakes/guard"
 SMALL_TEMPLATE = SMALL / "libsmall_template.so"
-# Of these tests alone: what the machine has must not decide.
+# These tests alone use it: what the machine has must not decide.
 EMPTY_ROOT = "/nonexistent"
 PLAIN = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8", "HOME": "/nonexistent"}
 

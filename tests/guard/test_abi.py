@@ -1,5 +1,6 @@
-"""The shim's own declarations of the driver's functions, held against NVIDIA's headers of CUDA 11, 12 and 13, where they
-are: in the folders that BERTH_CUDA_HEADERS names (separated by colons), in a toolkit, or beside a CUDA build of PyTorch."""
+"""The shim's own declarations of the driver's functions, held against NVIDIA's headers of CUDA 11, 12 and 13. The
+headers are in the folders that BERTH_CUDA_HEADERS names (separated by colons). Or they are in a toolkit, or beside a
+CUDA build of PyTorch."""
 
 import glob
 import os

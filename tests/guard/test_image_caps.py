@@ -1,4 +1,4 @@
-"""The whole way: the shim in its file before a driver, and the run's account as berth makes and reads it."""
+"""The whole way: the shim in its file before a driver, and the run's account. berth makes and reads the account."""
 
 import platform
 import subprocess

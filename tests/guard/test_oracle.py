@@ -1,5 +1,5 @@
-"""NVIDIA's own libcuda.so.1 of Debian's packages as an oracle: with the shim before it a program gets the answers that it gets
-without. There is no GPU: the driver still knows its names and which version of a function a program is to have."""
+"""NVIDIA's own libcuda.so.1 of Debian's packages as an oracle. With the shim before it a program gets the same answers
+as without. There is no GPU. The driver still knows its names, and which version of a function a program must get."""
 
 import json
 import pathlib

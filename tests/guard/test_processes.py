@@ -136,7 +136,7 @@ def test_a_process_whose_proc_shows_other_processes_is_charged_as_itself(card, p
 
 
 def test_a_driver_that_lies_elsewhere_is_found_as_the_loader_finds_it(card, tmp_path):
-    # As in a container that a script of the job entered: the shim's folder is there, and the driver is not.
+    # As in a container that a script of the job entered: it has the shim's folder and no driver.
     moved = tmp_path / "moved"
     moved.mkdir()
     shim = linked_shim(moved, opens="/nonexistent/libcuda.so.1")

@@ -64,7 +64,7 @@ def look(tmp_path):
 
 @pytest.fixture(params=["64-bit", "32-bit, too"])
 def root(request, tmp_path):
-    """Of a machine where programs of these kinds can run: what is preloaded differs."""
+    """A machine where programs of these kinds can run: what is preloaded differs."""
     if request.param == "64-bit":
         return EMPTY_ROOT
     (tmp_path / "root/lib").mkdir(parents=True)
@@ -173,7 +173,7 @@ def test_32_bit_programs_hear_nothing_of_it(folder, root):
 
 
 def nobodys_folder():
-    """A folder that another user can reach, with one of his own in it."""
+    """A folder that another user can reach, with one of that user's own in it."""
     room = pathlib.Path(tempfile.mkdtemp(prefix="berth-shims-", dir="/var/tmp"))
     room.chmod(0o755)
     (room / "his").mkdir()

@@ -54,8 +54,8 @@ class Desk:
     def paste_until(self, name, enough, timeout=20):
         """Runs what never ends until its output satisfies `enough`, then presses Ctrl-C.
 
-        More than once if need be, as at a keyboard: bash goes on with its loop when the command it waits for
-        ended by itself in the moment of the key.
+        As at a keyboard it may take more than one. The command that bash waits for may end by itself in the moment of
+        the key. Then bash goes on with its loop.
         """
         with open(self.directory / "output.txt", "w+", encoding="utf-8") as output:
             process = subprocess.Popen(

@@ -1,9 +1,9 @@
-"""What tutorials get wrong (doc/HABITS.md): each pasted file is run for real, fails or misleads as the document
-says, and berth prints what the document's last column quotes, in both languages of the document.
+"""What tutorials get wrong (doc/HABITS.md). Each pasted file is run for real, and fails or misleads as the document
+says. berth prints what the document's last column quotes, in both languages of the document.
 
-What cannot be run here is quoted from elsewhere: nvprof's words from logs of A100 and RTX 4070 owners, its
-removal from the packages of CUDA 13.0, TensorFlow's deprecation from tensorflow/tensorflow#32862 and the
-missing ConfigProto from #33504 there; the quotes of an --env-file from docker/cli#3630."""
+What cannot be run here is quoted from elsewhere. nvprof's words are from logs of A100 and RTX 4070 owners, and its
+removal from the packages of CUDA 13.0. TensorFlow's deprecation is from tensorflow/tensorflow#32862, the missing
+ConfigProto from #33504 there. The quotes of an --env-file are from docker/cli#3630."""
 
 import json
 import os

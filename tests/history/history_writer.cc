@@ -1,8 +1,11 @@
-// history_writer write FILE FROM TO    a look a second of a made-up time, each one committed;
-// prints
-//                                      the number of each that the store has taken
-// history_writer check FILE FROM TO    each of these seconds is there once, with the right number
-// history_writer load FILE SECONDS     ExampleLoad up to now, for `berth history` to read
+// history_writer write FILE FROM TO
+//   a look a second of a made-up time, each one committed; prints the number of each that the store
+//   has taken
+// history_writer check FILE FROM TO
+//   each of these seconds is there once, with the right number
+// history_writer load FILE SECONDS
+//   ExampleLoad up to now, for `berth history` to read
+//
 // Notes of the store go to stderr.
 
 #include <charconv>

@@ -1,5 +1,5 @@
-// The panel in a real JupyterLab: node lab.mjs MODULES SCENARIO WORDS. Started by conftest.py
-// (Jupyter.browse), and on the image's by tests/e2e/test_image.py; prints what it saw as one line of JSON, or fails with what was awaited.
+// The panel in a real JupyterLab: node lab.mjs MODULES SCENARIO WORDS. conftest.py (Jupyter.browse) starts it, and on
+// the image's Lab tests/e2e/test_image.py. It prints what it saw as one line of JSON, or fails with what was awaited.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -36,7 +36,7 @@ def helpers(jupyter):
 
 
 def seconds_of_cpu(pids):
-    """Of their threads, on a processor: what they waited for one is not in it."""
+    """Their threads' time on a processor. Waiting for a processor is not in it."""
     spent = 0
     for pid in pids:
         for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
@@ -192,8 +192,8 @@ def test_a_strangers_socket_is_not_believed(jupyter):
 
 
 def answers_until(jupyter, is_over):
-    """The overviews until one `is_over`, and how often Jupyter answered about something else meanwhile, once the next
-    look was due, a second from now."""
+    """The overviews until one `is_over`. Also how often Jupyter answered about something else meanwhile. That counts
+    once the next look was due, a second from now."""
     seen, answers, due = [], 0, time.monotonic() + 2
 
     def is_now():
@@ -289,13 +289,14 @@ def test_an_extension_that_cannot_be_loaded_keeps_nothing_from_starting(jupyter)
 
 
 def test_ten_tabs_cost_little(jupyter, record_property):
-    """Each asks as a panel that is looked at does (web/lab/overview.ts). Processor time, by the time that it took; the least
-    of several spans, each of two questions of each tab: others on the machine only ever make it more."""
+    """Each asks as a panel that is looked at does (web/lab/overview.ts). It measures processor time, as a share of the
+    time that it took. The least of several spans counts, each of two questions of each tab. Others on the machine only
+    ever make it more."""
     spans, span_s, pause_s = 5, 4, 2
     jupyter.start()
 
     def spent(pids):
-        """Of one core, by Jupyter and the helper, which lives while it is asked."""
+        """The share of one core that Jupyter and the helper used. The helper lives while it is asked."""
         begun, before = time.monotonic(), seconds_of_cpu(pids)
         time.sleep(span_s)
         return (seconds_of_cpu(pids) - before) / (time.monotonic() - begun)

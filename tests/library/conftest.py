@@ -1,3 +1,4 @@
-"""The fixtures of the library's tests, which hosts.py has: a module of its own name, as e2e's is called conftest, too."""
+"""The fixtures of the library's tests. They are in hosts.py, under a name of its own: e2e's module is called conftest,
+too."""
 
 from hosts import host, installed, library, server, trusted  # noqa: F401

@@ -1,5 +1,5 @@
-/* A program with libberth in it, as the tests need one: `host VERB`. It prints nothing of its own
- * but what a verb is asked for; where something is not as it must be, it says so and exits with 1.
+/* A program with libberth in it, as the tests need one: `host VERB`. It prints only what a verb is
+ * asked for. If something is not as it must be, it says so and exits with 1.
  */
 #include <berth/berth.h>
 #include <errno.h>
@@ -449,8 +449,8 @@ static void helper_is_killed(void) {
   berth_close(context);
 }
 
-/* The test stops the helper before each question and kills it before it is answered: another is
- * asked, and the descriptor that is polled stays the same. */
+/* The test stops the helper before each question and kills it before it is answered. Another is
+ * then asked, and the descriptor that is polled stays the same. */
 static void helper_is_killed_in_steps(void) {
   berth_request request = BERTH_INIT(berth_request);
   berth_context* context = opened();
@@ -559,8 +559,8 @@ static void cancels(void) {
   }
 }
 
-/* Who adopts orphans (process 1 of a container, too) meets the helper as one of them: it lives,
- * ends by itself, and is to be waited for like each other. */
+/* A program that adopts orphans (process 1 of a container, too) meets the helper as one of them. It
+ * lives, ends by itself, and must be waited for like each other. */
 static void adopts_orphans(void) {
   int status = -1;
   EXPECT(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0);

@@ -1,6 +1,6 @@
-// print_metrics PROFILES [openmetrics] [processes]: reads snapshots from stdin, one line of JSON
-// each (`berth status --json`, or a recording), and prints the page that a scraper would get after
-// the last of them, with a window over all of them.
+// print_metrics PROFILES [openmetrics] [processes]. Reads snapshots from stdin, one line of JSON
+// each (`berth status --json`, or a recording). Prints the page that a scraper would get after the
+// last of them, with a window over all of them.
 
 #include <fmt/format.h>
 

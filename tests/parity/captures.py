@@ -86,7 +86,7 @@ def asked_columns(path, phase):
 
 
 def all_columns():
-    """Of all columns that the vendor's tool was asked for on the machines that were captured."""
+    """All columns that the vendor's tool was asked for on the captured machines."""
     return sorted({name for case in phases() for name in asked_columns(*case)[0]})
 
 

@@ -1,11 +1,11 @@
-"""What a column of --query-gpu must say of a card, told from the dump's own text: where in -q -x the
-reading stands, how CSV writes it, and which columns no dump determines."""
+"""What a column of --query-gpu must say of a card, told from the dump's own text. It knows where in -q -x the reading
+stands, how CSV writes it, and which columns no dump determines."""
 
 import datetime
 import re
 import xml.etree.ElementTree as ElementTree
 
-# Where in -q -x stands what a column of --query-gpu prints; "/" begins at the head of the dump.
+# The place in -q -x of what a column of --query-gpu prints; "/" begins at the head of the dump.
 ELEMENTS = {
     "driver_version": "/driver_version",
     "kmd_version": "/driver_version",  # one version on Linux, in the captures of 595 too
@@ -190,7 +190,7 @@ ELEMENTS |= {
     if name != "display_clocks_setting"  # a bit without a column
 }
 
-# Columns that no -q -x says anything of, by name or the beginning of one, and what they would be told from.
+# Columns that no -q -x says anything of, by name or the beginning of one. Each with what would tell them.
 NOT_IN_XML = {
     "vgpu_driver_capability.": "what the driver's library answers of virtual devices",
     "vgpu_device_capability.": "what the driver's library answers of virtual devices",
@@ -228,8 +228,8 @@ def cell_of(column, text):
 
 
 def text_of(gpu, where):
-    """What the dump says at `where`. A section that cannot be read is one word for all that stands below
-    it; but -q of an H100 in MIG mode said "N/A" of all remapped rows, and CSV had their histogram."""
+    """What the dump says at `where`. A section that cannot be read is one word for all that stands below it. But -q of
+    an H100 in MIG mode said "N/A" of all remapped rows, and CSV had their histogram."""
     element = gpu
     for tag in where.split("/"):
         whole = (element.text or "").strip() if len(element) == 0 else ""
@@ -282,8 +282,8 @@ def power_draw(gpu):
 
 
 ADDED_UP = re.compile(r"ecc\.errors\.(corrected|uncorrected)\.(volatile|aggregate)\.(total|sram)")
-# Places that chips before Turing counted by themselves. Where -q counts by SRAM and DRAM, as it does from
-# Turing on, it has no line for them, and CSV has "[N/A]" in all captures.
+# Places that chips before Turing counted by themselves. From Turing on, -q counts by SRAM and DRAM. Then it has no line
+# for these places, and CSV has "[N/A]" in all captures.
 OLDER_PLACES = re.compile(r"ecc\.errors\.\w+\.\w+\.(register_file|l[12]_cache|texture_memory|cbu)")
 MADE_OF_SEVERAL = {
     "timestamp": lambda root, gpu: text_of(root, "timestamp"),
@@ -320,15 +320,15 @@ def cell_told_by_xml(root, gpu, column):
         text = "N/A" if gpu.find("ecc_errors/volatile/dram_correctable") is not None else None
     else:
         return None
-    # A card without a rack: -q says "N/A", CSV the zeros and the first word of a structure that nobody
-    # filled ("0", "Direct Connected", from 590 on; the host is 1), so the dump does not tell.
+    # A card without a rack: -q says "N/A". CSV has the zeros and the first word of a structure that nobody filled.
+    # (These are "0", "Direct Connected", from 590 on; the host is 1.) So the dump does not tell.
     if text is None or (column.startswith("platform.") and text == "N/A"):
         return None
     return cell_of(column, text)
 
 
 def held_against_xml(path, names, rows):
-    """How many cells of CSV, one row for each GPU, the dump tells; and those that are not what it tells."""
+    """How many cells of CSV the dump tells, one row for each GPU. Also those cells that are not what it tells."""
     root = ElementTree.parse(path).getroot()
     held, wrong = 0, []
     for gpu, row in zip(root.findall("gpu"), rows, strict=True):
@@ -340,8 +340,8 @@ def held_against_xml(path, names, rows):
     return held, wrong
 
 
-# The -q and the CSV of one capture were taken a moment apart, and these may have moved in between. Such a
-# cell is the line of -q that is named here, as the dump itself says it; why it may differ from the CSV:
+# The -q and the CSV of one capture were taken a moment apart, and these may have moved in between. Such a cell must be
+# the line of -q that is named here. The words say why it may differ from the CSV.
 READ_WHEN_ASKED = "a sensor, read anew for each command"
 MEAN = "a mean over the last moments before each command"
 BY_LOAD = "the driver sets it by what the card does at the moment"
@@ -414,7 +414,7 @@ def is_as_the_dump_says(column, cell, real, lines):
 
 
 def unlike_the_real(names, ours, theirs, unknown, lines):
-    """What is wrong in a row of CSV: a cell that is not the real one, though neither `unknown` nor moved."""
+    """What is wrong in a row of CSV. A wrong cell differs from the real one, and is neither `unknown` nor moved."""
     wrong = []
     for column, mine, right in zip(names, ours, theirs, strict=True):
         if mine == right:

@@ -1,5 +1,5 @@
-"""The machines that the real nvidia-smi and `berth smi` are shown, by a fake driver: cards of three kinds,
-whose readings all differ, so that one in another's place is seen."""
+"""The machines that a fake driver shows the real nvidia-smi and `berth smi`: cards of three kinds. Their readings all
+differ, so that one in another's place is seen."""
 
 import copy
 import json

@@ -1,7 +1,7 @@
-// smi_of_dump DUMP [PHASE] -- ARGUMENTS…: nvidia-smi's command line answered from a dump, without a
-// machine, a probe or the program around it. For tests/parity.
-// smi_of_dump DUMP [PHASE] -- --undetermined NAME,…: those of the names that the dump says nothing
-// of.
+// smi_of_dump DUMP [PHASE] -- ARGUMENTS…: nvidia-smi's command line answered from a dump. It needs
+// no machine, no probe and no program around it. For tests/parity.
+//
+// smi_of_dump DUMP [PHASE] -- --undetermined NAME,…: those names that the dump says nothing of.
 
 #include <cstdio>
 #include <fstream>

@@ -1,5 +1,5 @@
-"""Nothing is copied through: one reading of a dump is changed, and exactly its cells change in every
-form that is printed of it."""
+"""Nothing is copied through. One reading of a dump is changed, and exactly its cells change in every form that is
+printed of it."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from columns import ELEMENTS, held_against_xml
 
 needs_captures = pytest.mark.skipif(not captures.FOLDER.is_dir(), reason=captures.WHY_SKIPPED)
 
-# A line of -q by section and label, its element of -q -x, and the columns of --query-gpu that read it.
+# A line of -q by section and label, its element of -q -x, and the columns of --query-gpu for it.
 READINGS = [
     ("Persistence Mode", "persistence_mode", {"persistence_mode"}),
     ("Serial Number", "serial", {"serial"}),

@@ -1,5 +1,5 @@
-"""Our nvidia-smi against the real one: a dump is read, and what is printed from it is compared with
-what the real one printed on the same machine."""
+"""Our nvidia-smi against the real one. A dump is read, and what is printed from it is compared. The other side is what
+the real one printed on the same machine."""
 
 import difflib
 import json

@@ -1,5 +1,5 @@
-"""The program itself, `berth smi --replay CAPTURE`, against what the real machine's own CSV or XML says: the
-other tests here ask the library behind it."""
+"""The program itself, `berth smi --replay CAPTURE`, against what the real machine's own CSV or XML says. The other
+tests here ask the library behind it."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -12,7 +12,7 @@ from captures import (
 from columns import ABSENCES, held_against_xml, unlike_the_real
 
 needs_captures = pytest.mark.skipif(not captures.FOLDER.is_dir(), reason=captures.WHY_SKIPPED)
-# Of the cells, those that are the real ones to the letter; the others moved, or -q has no line for them.
+# The share of cells that are the real ones to the letter. The others moved, or -q has no line for them.
 LEAST_ALIKE = 0.85
 LEAST_READ_OF_XML = 0.25  # of the cells, those that hold a reading: much of a lost GPU is absent
 

@@ -1,5 +1,5 @@
-"""The real nvidia-smi, of Debian's non-free packages, and `berth smi`, by turns on one fake libnvidia-ml: it
-checks what the fake tells and how berth prints it together, with neither written by the other's author."""
+"""The real nvidia-smi, of Debian's non-free packages, and `berth smi`, by turns on one fake libnvidia-ml. It checks
+what the fake tells and how berth prints it together. Neither was written by the other's author."""
 
 import os
 import pathlib
@@ -173,8 +173,8 @@ def test_the_lists_of_both_are_alike(both):
         assert ours == real, name
 
 
-# Of which the driver gives no handle. Where it does and not even the name is told, these nvidia-smi end
-# with 0 (--query-…), 15 (-L, -q) or 255 (the table): berth with 15 throughout.
+# A card of which the driver gives no handle. It may give a handle and not even the name. Then nvidia-smi's exit code is
+# 0 (--query-…), 15 (-L, -q) or 255 (the table). berth ends with 15 throughout.
 WITHOUT_HANDLE = "nvmlDeviceGetHandleByIndex_v2@1=15"
 # A card that is lost in use has a handle, and the driver still knows who it is.
 WHO_IT_IS = {"HandleByIndex_v2", "HandleByIndex", "Name", "UUID", "Serial", "PciInfo_v3", "MinorNumber", "Brand"}
@@ -215,7 +215,7 @@ def test_a_card_lost_in_use_is_the_code_of_neither(both):
             assert "GPU is lost" in real, words
 
 
-# Between two cards topo asks a private table, as dmon and pmon do of every card: the real ones end with 255 there.
+# Between two cards topo asks a private table, as dmon and pmon do of every card. The real ones end with 255 there.
 @each
 @pytest.mark.parametrize(
     ("machine", "words"),

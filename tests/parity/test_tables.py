@@ -1,7 +1,7 @@
 """The default table, -L, --version and pmon against what the vendor's tool printed on real machines.
 
-Each capture has the table and, seconds later, the dump of -q. The readings that moved in between are
-set in the dump to what the table shows; everything else must follow from the dump, byte for byte."""
+Each capture has the table and, seconds later, the dump of -q. Readings that moved in between are set in the dump to
+what the table shows. Everything else must follow from the dump, byte for byte."""
 
 import re
 

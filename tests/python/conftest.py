@@ -1,5 +1,5 @@
-"""Programs in Python that use berth, each started as a user would start it: in a process of its own,
-on a simulated server, with a ledger of the test's."""
+"""Programs in Python that use berth, each started as a user would start it. Each has a process of its own, on a
+simulated server, with a ledger of the test's."""
 
 import atexit
 import compileall
@@ -69,7 +69,7 @@ class Desk(E2E.Machine):
         return process
 
     def python(self, code, *words, code_wanted=0, timeout=60, **how):
-        """What it printed; it ended with `code_wanted` (None: whatever)."""
+        """Its output. It must end with `code_wanted` (None: any code)."""
         process = self.start_python(code, *words, **how)
         output, errors = process.communicate(timeout=timeout)
         assert code_wanted in (None, process.returncode), f"exit {process.returncode}\n{output}\n{errors}"

@@ -300,7 +300,7 @@ def test_standard_descriptors_closed_and_children_ignored(desk):
 
 
 def test_the_hosts_children_are_its_own(desk):
-    """Who waits for any child never meets the helper."""
+    """A program that waits for any child never meets the helper."""
     assert desk.told("""
         berth.look(max_age=0)
         try: found = os.waitpid(-1, os.WNOHANG)

@@ -1,4 +1,4 @@
-"""What one context and its helper are asked at a time, and what a child that was forked meanwhile has of it."""
+"""What one context and its helper are asked at a time. Also what a child has of it that was forked meanwhile."""
 
 from conftest import E2E
 

@@ -165,7 +165,7 @@ def test_a_ledger_that_cannot_be_made(desk):
 
 
 def test_a_ledger_that_cannot_be_written(desk):
-    """Of another user, who may read it."""
+    """Another user's ledger, which one may read."""
     if os.geteuid() != 0:
         pytest.skip("needs root: to become another user")
     ledger = desk.directory / "ledger"

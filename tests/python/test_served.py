@@ -43,7 +43,7 @@ def test_its_look_has_what_this_process_sees_of_it_without_a_helper(served):
 
 
 def test_what_only_cuda_knows_is_not_guessed(desk_of):
-    """Of different cards 0 is the fastest, whichever that is."""
+    """If cards differ 0 is the fastest, whichever that is."""
     desk = desk_of("lab-4")
     path = desk.directory / "serve.sock"
     server = desk.start("serve", "--listen", "none", "--socket", path)

@@ -1,7 +1,8 @@
 // ask_url URL [connect MS] [all MS] [bytes N] [ca FILE] [certificate FILE] [key FILE] [post BODY]
-// [header NAME:VALUE] [times N]: asks, and prints one line of JSON: {"status","headers","body"} or
-// {"code","error"}, with "ms", how long it took. `times`: as many requests at once; a line for
-// each.
+// [header NAME:VALUE] [times N].
+//
+// Asks, and prints one line of JSON: {"status","headers","body"} or {"code","error"}. "ms" says how
+// long it took. `times`: as many requests at once; a line for each.
 
 #include <fmt/format.h>
 

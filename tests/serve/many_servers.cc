@@ -1,6 +1,6 @@
-// many_servers COUNT: as many berth servers as asked for in one process, each at a port of its own
-// on loopback, ten sharing what they show. Reads one snapshot (`berth status --json`) from stdin,
-// has it change every second, prints the ports, one a line, and serves until stdin ends for good.
+// many_servers COUNT: as many berth servers in one process, each at a port of its own on loopback.
+// Ten of them share what they show. Reads one snapshot (`berth status --json`) from stdin, and
+// changes it every second. Prints the ports, one a line, and serves until stdin ends for good.
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
-// A job that proves what it was given outside the ledger and without berth's words: for each of its
-// processes a mark per device, which counts as long as the kernel says that this process lives.
+// A job that proves what it was given, outside the ledger and without berth's words. Each of its
+// processes leaves a mark per device. The mark counts as long as the kernel says that this process
+// lives.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -74,7 +75,8 @@ class Marks {
     name_ = std::to_string(me.pid) + "." + std::to_string(me.start_ticks) + "." +
             std::to_string(gib_) + "." + run_;
     for (const std::string& device : devices_) {
-      // For all users from the first: whoever makes it may be killed or stopped at any moment.
+      // It is for all users from the first. The process that makes it may be killed or stopped at
+      // any moment.
       const mode_t before = ::umask(0);
       ::mkdir((folder_ + "/on-" + device).c_str(), 01777);
       ::umask(before);

@@ -1,6 +1,7 @@
 #pragma once
-// Jobs for the stress program: processes that get a device through acquire() and prove with a token
-// outside the ledger that nobody else has it. Tests may fork and kill; src/ may only in one place.
+// Jobs for the stress program. These processes get a device through acquire(), and prove with a
+// token outside the ledger that nobody else has it. Tests may fork and kill; src/ may only in one
+// place.
 
 #include <sys/types.h>
 
@@ -58,9 +59,9 @@ int stopped_head();
 int kill_points(bool waiter);
 int two_users();
 
-/// Jobs of `berth run`, for tests/e2e/storm.py: marks on the devices that it was given, for so
-/// long. Kinds: plain; child, which the work is done by; bare, without descriptors and environment;
-/// daemon: a bare child that outlives it.
+/// Jobs of `berth run`, for tests/e2e/storm.py: they leave marks on their devices, for so long.
+/// Kinds: plain. child: a child does the work. bare: a child without descriptors and environment.
+/// daemon: a bare child that outlives the job.
 int device_job(const std::string& folder, const std::string& kind, std::chrono::milliseconds time,
                std::uint64_t gib);
 int bare_job(const std::string& folder, const std::string& mark, std::chrono::milliseconds time,

@@ -1,7 +1,7 @@
-// Every system call of a claimer and of a waiter as a point of death: the process is traced, and
+// Every system call of a claimer and of a waiter as a point of death. The process is traced, and
 // killed as it enters its Nth call, for N = 1, 2, … until it gets through. After each death the
-// ledger must be readable, a device must not be given away while a process of the job holds the
-// inherited descriptor, and must be free once none does.
+// ledger must be readable. A device must not be given away while a process of the job holds the
+// inherited descriptor. It must be free once none does.
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -150,7 +150,7 @@ void check_the_ledger(const Scene& scene, const std::string& when) {
   expect(view->claims.empty() && view->waiters.empty(),
          "a claim or ticket outlived its process after " + when);
   expect(is_free(scene), "not free after " + when);
-  // What was not published is swept when its writer can have been in between no longer.
+  // A file that was not published is swept once its writer can no longer be at work.
   for (int tries = 0; tries < 100 && !left_over(scene).empty(); ++tries) {
     clock.wait_until(clock.now() + milliseconds(100));
     expect(is_free(scene), "no more free after " + when);

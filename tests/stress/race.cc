@@ -31,8 +31,8 @@ int job(const Scene& scene, int number, milliseconds hold) {
   if (got == nullptr) give_up("job " + options.run + " was sent away");
   const DeviceId device = got->placement.chosen.at(0).device;
   take_token(scene, device);
-  // The order's rule on what the choice was made on: as many devices as there are earlier waiters
-  // were left free for them.
+  // The order's rule, on the view that the choice was made on. As many devices must be left free as
+  // there are earlier waiters.
   const auto& waiters = got->snapshot.waiters;
   const auto me = std::find_if(waiters.begin(), waiters.end(), [](const Waiter& waiter) {
     return waiter.process == own_process_id();
@@ -74,9 +74,9 @@ void note_arrivals(const Ledger& ledger, Arrivals& arrivals) {
   for (const Waiter& waiter : view->waiters) arrivals.emplace(waiter.command, waiter.id);
 }
 
-/// How far any job started from where its arrival put it. One that sleeps while its device is kept
-/// for it is overtaken on the others, and each writes its start down just after the fact: this
-/// shows that nobody is forgotten, job() that nobody is robbed.
+/// How far any job started from where its arrival put it. A job that sleeps while its device is
+/// kept for it is overtaken on the others. Each job writes its start down just after the fact. So
+/// this shows that nobody is forgotten; job() shows that nobody is robbed.
 long worst_displacement(const std::vector<std::string>& lines, const Arrivals& arrivals) {
   std::vector<std::string> came;
   for (const auto& [job, ticket] : arrivals) came.push_back(ticket);

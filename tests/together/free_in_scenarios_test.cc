@@ -1,5 +1,5 @@
-// On every simulated server, at any time, the devices that the views call free are those that
-// placement gives to somebody who wants one whole.
+// On every simulated server, at any time: placement gives the devices that the views call free. It
+// gives them to a user who wants one whole.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ struct Verdicts {
 Verdicts verdicts_on(const Snapshot& host) {
   Verdicts verdicts;
   for (const Device& device : host.devices) {
-    if (!is_given_unasked(device)) continue;  // free, and only for who names it
+    if (!is_given_unasked(device)) continue;  // free, and only if it is named
     if (state_of(device, host) == DeviceState::free) verdicts.free.push_back(device.id.text());
     const PlaceLimits only_it{.visible = {{device.id}}};
     if (place(host, Request{}, only_it).satisfied()) verdicts.placed.push_back(device.id.text());

@@ -1,5 +1,5 @@
 // The metrics page of every built-in scenario: well formed to the letter in each profile and
-// format, and one picture per profile kept to be looked at.
+// format. One picture per profile is kept to be looked at.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

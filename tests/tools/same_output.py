@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds two builds of berth against each other: every verb's text and JSON on every simulated server
-and every recording, byte by byte, with the clock standing still (libfaketime).
+"""Holds two builds of berth against each other, byte by byte, while the clock stands still (libfaketime). It compares
+every verb's text and JSON on every simulated server and every recording.
 
     same_output.py OLD NEW [FILE…]      FILE: recordings and dumps for --replay; 0: no difference
 
@@ -27,7 +27,7 @@ MORE = [
     ["pick", "-n", "2", "--format", "json"], ["pick", "--memory", "10G"], ["run", "--dry-run", "true"],
     ["run", "--dry-run", "--json", "true"], ["fit", "7B"], ["fit", "7B", "--json"], ["alert", "rules", "--json"], ["--version"],
 ]  # fmt: skip
-# They go on until somebody ends them, watch by the steady clock, or change the machine: only their help is asked for.
+# They go on until somebody ends them, watch by the steady clock, or change the machine. Only their help is asked for.
 ONLY_HELP = {"demo", "explain", "top", "serve", "record", "setup", "service", "support"}
 
 

@@ -1,8 +1,8 @@
 """Which tests depend on who runs when: a dozen at most, each marked.
 
-A loaded machine fails them though nothing is wrong. So a test waits for a fact, by wait_until or the like, and compares
-no time that passed with a bound; what must end by itself does so within a patience (`ends_within_patience` of
-tests/e2e/conftest.py). How long something may take is proved by a pure plan and a clock that is set. What remains is
+A loaded machine fails them though nothing is wrong. So a test waits for a fact, by wait_until or the like. It compares
+no time that passed with a bound. What must end by itself does so within a patience (`ends_within_patience` of
+tests/e2e/conftest.py). A pure plan and a clock that is set prove how long something may take. What remains is
 `@pytest.mark.clock`, in C++ the comment "By the clock." above the bound."""
 
 import ast
@@ -43,7 +43,7 @@ def names_of_time_that_passed(function):
 
 
 def bounds_from_above(function):
-    """Of asserts: time that passed on the smaller side."""
+    """Asserts with time that passed on the smaller side."""
     names = names_of_time_that_passed(function)
     for test in (one.test for one in ast.walk(function) if isinstance(one, ast.Assert)):
         for compared in (one for one in ast.walk(test) if isinstance(one, ast.Compare)):
@@ -88,7 +88,7 @@ def look_at_cpp(source):
 
 
 def python_files():
-    """Whatever pytest runs, and the helpers beside; what workloads/ has are programs."""
+    """All that pytest runs, and the helpers beside it. The files in workloads/ are programs."""
     return sorted(file for file in (ROOT / "tests").glob("*/*.py") if file.parent.name not in ("workloads", "gpu"))
 
 

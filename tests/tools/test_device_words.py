@@ -17,7 +17,7 @@ FILES = [
     for path in sorted((ROOT / folder).glob(names) if folder == "." else (ROOT / folder).rglob(names))
     if path.is_file() and path.name not in NOT_THESE
 ]
-# What is CUDA's own: names, what PyTorch calls a device of any maker's, its state in a process, its errors, its order.
+# What is CUDA's own: names, PyTorch's word for any maker's device, its state in a process, its errors, its order.
 ITS_OWN = re.compile(
     r"""CUDA_(?:VISIBLE_DEVICES|DEVICE_ORDER|(?:NOT_)?(?:STARTED|LOADED))|PYTORCH_CUDA\w+|\w*cuda_[\w{]+|_cuda\b|`CUDA_`|CUDA_INHERITED
     |torch(?:\.version)?\.cuda|\]\.cuda\.|\bcuda:|["'`]cuda["'`]|(?:py|numba\.)cuda|-cuda1|nvidia/cuda|libcud\w+|_abi\.CUDA|\}\ berth_cuda;

@@ -1,7 +1,7 @@
 """Workloads with one known bottleneck each: bottlenecks.py NAME VARIANT [SECONDS].
 
-Real processes: workers really burn CPU, loaders really read files, threads really wait for a CPU;
-the GPU is simulated and follows what they tell (README.md here). VARIANT is 0, 1 or 2."""
+Real processes: workers really burn CPU, loaders really read files, threads really wait for a CPU. The GPU is simulated
+and follows what they tell (README.md here). VARIANT is 0, 1 or 2."""
 
 import hashlib
 import multiprocessing

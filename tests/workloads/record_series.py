@@ -1,5 +1,5 @@
-"""Runs each workload of bottlenecks.py for real under `berth run --sim`, and keeps the series that
-`berth explain` saves of it: record_series.py BERTH FOLDER [NAME…]."""
+"""Runs each workload of bottlenecks.py for real under `berth run --sim`: record_series.py BERTH FOLDER [NAME…]. Keeps
+the series that `berth explain` saves of it."""
 
 import gzip
 import os

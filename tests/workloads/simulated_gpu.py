@@ -1,5 +1,5 @@
-"""A stream of a simulated GPU for workloads: what is queued here becomes what `berth --sim` shows of
-the device (tests/workloads/README.md says what is written)."""
+"""A stream of a simulated GPU for workloads. What is queued here becomes what `berth --sim` shows of the device
+(tests/workloads/README.md says what is written)."""
 
 import json
 import os

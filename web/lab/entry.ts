@@ -1,6 +1,6 @@
-// The panel as JupyterLab and Notebook 7 load it: a container of module federation, made by hand. One
-// that throws, or whose module has no `__esModule`, keeps JupyterLab itself from starting: whatever
-// goes wrong here is said on the console, and the lab gets an empty list of plugins.
+// The panel as JupyterLab and Notebook 7 load it: a container of module federation, made by hand. A container that
+// throws, or a module without `__esModule`, keeps JupyterLab itself from starting. So whatever goes wrong here is said
+// on the console, and the lab gets an empty list of plugins.
 
 import style from "./panel.css";
 import { Panel } from "./panel";

@@ -20,7 +20,7 @@ export interface LabKernel {
   path: string | null;
   state: string;
   idle_since_unix_ms: number | null;
-  /// Of its process tree, on all devices; null: not known.
+  /// The memory of its process tree, on all devices; null: not known.
   memory_used_bytes: number | null;
   devices: string[];
   leased: string[];
@@ -50,8 +50,8 @@ export function uses_gpu(kernel: LabKernel): boolean {
   return kernel.devices.length > 0;
 }
 
-/// Those that compute nothing and keep others from a GPU, the longest idle first. Not the one in
-/// front, which its user is about to use.
+/// Kernels that compute nothing and keep others from a GPU, the longest idle first. The one in front is not among them:
+/// its user is about to use it.
 export function idle_holders(kernels: LabKernel[], in_front: string | null): LabKernel[] {
   return kernels
     .filter((one) => one.idle_since_unix_ms !== null && uses_gpu(one) && one.id !== in_front)
@@ -69,7 +69,7 @@ export function numbers_of(ids: string[], devices: LabDevice[]): string {
 const every_ms = 2_000;
 const longest_pause_ms = 30_000;
 
-/// Asks again and again while it is looked at; while it is not, nothing is asked.
+/// Asks every few seconds while the panel is looked at; else nothing is asked.
 export class Asking {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private under_way = false;

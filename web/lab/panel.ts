@@ -1,5 +1,5 @@
-// The panel: every GPU, this notebook's memory, this user's kernels, who holds what. Text goes in as
-// text nodes alone (src/dom/element.ts): a job may call itself whatever it likes.
+// The panel: every GPU, this notebook's memory, this user's kernels, the leases. Text goes in as text nodes alone
+// (src/dom/element.ts): a job may call itself whatever it likes.
 
 import { Parts, el, set_attribute, set_hidden, set_share, set_text, type Part } from "../src/dom/element";
 import { bytes, duration, memory_of, percent, short_name } from "../src/model/format";
@@ -17,7 +17,7 @@ import { state_word, type Say } from "./words";
 /// What the panel wants of JupyterLab.
 export interface LabShell {
   say: Say;
-  /// Of the notebook or console in front.
+  /// The kernel of the notebook or console in front.
   kernel_in_front(): string | null;
   shut_down(kernel: string): Promise<void>;
   page: string;

@@ -17,8 +17,8 @@ export function headers(): Record<string, string> {
   return own ? { authorization: `Bearer ${own}` } : {};
 }
 
-/// Where a token is sent, a browser must not ask for a password of its own when it is refused: until
-/// somebody answers that, the page would wait.
+/// Where a token is sent, a refusal must not make the browser ask for a password. The page would wait until somebody
+/// answers that.
 export function credentials(): RequestCredentials {
   return token() ? "omit" : "same-origin";
 }
@@ -72,7 +72,7 @@ export function get_text(path: string, query: Query, signal: AbortSignal): Promi
   return answer_of<string>(asked(path, query, signal), (response) => response.text());
 }
 
-/// One address asked again and again: only what has changed since comes over.
+/// One address that is asked repeatedly: only what has changed since comes over.
 export class Repeated<T> {
   private tag: string | null = null;
   private last: T | null = null;
@@ -98,8 +98,8 @@ export class Repeated<T> {
   }
 }
 
-/// The secret of a link that `berth serve` printed; null: the address has none. It is taken out of
-/// the address at once, so that neither the history nor a copy of it keeps it.
+/// The secret of a link that `berth serve` printed; null: the address has none. It is taken out of the address at once,
+/// so that no history and no copy keeps it.
 export function take_link(): string | null {
   const start = "#sign-in=";
   if (!location.hash.startsWith(start)) return null;

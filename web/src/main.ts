@@ -62,7 +62,7 @@ function hear(news: News): void {
   const before = state.overview;
   const came_back = news.kind === "overview" && state.link.kind === "waiting";
   state = after(state, news);
-  // What could not be had while the server was away is asked for again.
+  // Answers that failed while the server was away are asked for again.
   if (came_back && shell.main.querySelector(".failure:not([hidden])")) show_route(false);
   if (news.kind === "overview") announce_changes(before);
   if (news.kind === "alert") context.announce(alert_words(news.alert));
@@ -70,8 +70,8 @@ function hear(news: News): void {
   if (!frame && !document.hidden) frame = requestAnimationFrame(draw);
 }
 
-/// A token that the server no longer knows, as it began anew or the token is over: of no use to anybody,
-/// and in the way of what everybody may see.
+/// A token that the server no longer knows: the server began anew, or the token is over. It is of no use, and stands in
+/// the way of what everybody may see.
 function refused(): void {
   if (token() === null) return;
   set_token(null);
@@ -80,8 +80,8 @@ function refused(): void {
   show_route(false);
 }
 
-/// The look that index.html has asked for while this script was read: with it the first picture is a
-/// whole one. Nothing where it does not come at once; the stream tells what is the matter.
+/// The look that index.html has asked for while this script was read. With it the first picture is a whole one. Nothing
+/// if it does not come at once; the stream tells what is the matter.
 async function first_look(): Promise<Overview | null> {
   const asked = fetch("api/v1/overview").then((response) =>
     response.ok ? (response.json() as Promise<Overview>) : null,
@@ -190,8 +190,8 @@ function build(): void {
   show_route(false);
 }
 
-/// The style sheet knows light and dark; which of them the system wants is found out here, so that
-/// each colour stands there once per theme.
+/// The style sheet knows light and dark. Which of them the system wants is found out here. So each colour stands there
+/// once per theme.
 const system_dark = matchMedia("(prefers-color-scheme: dark)");
 function apply_theme(): void {
   const dark = theme === "system" ? system_dark.matches : theme === "dark";

@@ -1,5 +1,5 @@
-"""What the mock server tells of: a snapshot's devices with moving numbers, somebody's leases, runs and a
-log, alerts and other servers, in the shapes of the page's API."""
+"""What the mock server tells of: a snapshot's devices with moving numbers, and somebody's leases, runs and log. Also
+alerts and other servers. All is in the shapes of the page's API."""
 
 import copy
 import math
@@ -12,7 +12,7 @@ READINGS = (
 STATES = "free reserved leased busy held unknown divided lost unusable".split()
 HOUR, DAY = 3_600_000, 86_400_000
 LEASE = "9f8e47e3-cd17934ce0ea9fb0"
-# Of a run; and its members that everybody sees who may know of it.
+# Of a run, and its members that everybody sees who may know of it.
 SUMMARY = {
     "samples": 5520, "mean_utilization_percent": 71.4, "energy_millijoules": 2_900_000_000, "energy_source": "counter",
     "tree_memory_peak_bytes": 9_313_664_000, "tree_cpu_milliseconds": 120_000, "device_files_open": None,
@@ -52,11 +52,11 @@ class Room:
         self.deliveries = [{"receiver": "team", "kind": "webhook", "min_severity": "warning", "waiting": 0, "delivered": 2,
                             "failed": 0, "dropped": 0, "last_delivered_unix_ms": now_ms(), "last_failed_unix_ms": None,
                             "is_failing": False, "trouble": None}]
-        self.acts = []  # what was released and signalled, by whom
+        self.acts = []  # what was released and signalled, with the asker
         self.read_only = False
         self.stale = False
         self.hangs = False  # nothing comes by the stream
-        self.still = False  # the same look again and again, and nobody calls it stale
+        self.still = False  # each look is the same, and nobody calls it stale
         self.unanswered_since = None
         self.no_history = False
         self.changed = {}  # device position: state, as a test asks for it
@@ -365,7 +365,7 @@ class Room:
                 "step_ms": step, "damaged_blocks": 0, "knows_since_unix_ms": self.started - 40 * DAY, "points": points}
 
     def recent(self, query):
-        """Of all devices, in steps that they share."""
+        """The history of all devices, in steps that they share."""
         since, until, count = int(query["since"]), int(query["until"]), int(query.get("points", 120))
         step = max(1, -(-(until - since) // count))
         scale = {"memory_used_bytes": 80 * 2**30 / 100, "power_draw_milliwatts": 7_000}.get(query["metric"], 1)

@@ -1,5 +1,5 @@
-"""A server of the page's own shapes, for tests of the page alone: it plays a snapshot (as `berth status
---json` prints one) with moving numbers, and can be stopped, started and made stale at will.
+"""A server of the page's own shapes, for tests of the page alone. It plays a snapshot (as `berth status --json` prints
+one) with moving numbers. It can be stopped, started and made stale at will.
 
     python3 mock_server.py SNAPSHOT.json PAGE [--port N] [--devices N]   serves until interrupted
 """
@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from mock_room import SEEN, Room
 
-# Of `berth report`, whose pages keep to the rules of the page that opens them.
+# The style of `berth report`, whose pages keep to the rules of the page that opens them.
 SHEET = (pathlib.Path(__file__).parents[2] / "src/view/report/style_sheet.h").read_text(encoding="utf-8")
 REPORT_STYLE = SHEET.partition('R"css(')[2].partition(')css"')[0]
 REPORT_HASH = base64.b64encode(hashlib.sha256(REPORT_STYLE.encode()).digest()).decode()
@@ -235,7 +235,7 @@ def error(status, code, message, remedy):
 
 
 def reply(handler, status, kind, body, tag=None):
-    # Of nothing gzip makes something, and a 304 with a body spoils the connection for the next.
+    # gzip makes something of nothing, and a 304 with a body spoils the connection for the next.
     takes_gzip = "gzip" in (handler.headers["accept-encoding"] or "")
     packed = gzip.compress(body, 1) if body and takes_gzip else None
     handler.send_response(status)

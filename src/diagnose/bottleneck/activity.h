@@ -1,8 +1,8 @@
 #pragma once
-// Activity: what a job and its GPUs did, step by step. It is what `berth explain` judges of what
-// runs now (rules.h): somebody watched for ten seconds, or a run's record tells it. A value with a
-// format of its own (activity_json.h, doc/FORMATS.md), so that it can be attached to a report and
-// explained elsewhere. In a step all is of that step alone: counters are told by what they grew.
+// Activity: what a job and its GPUs did, step by step. `berth explain` judges what runs now by it
+// (rules.h). It comes from ten seconds of watching, or from a run's record. It has a format of its
+// own (activity_json.h, doc/FORMATS.md), so it can be attached to a report and explained elsewhere.
+// A step tells of that step alone: of a counter it has the growth.
 
 #include <sys/types.h>
 
@@ -41,7 +41,7 @@ struct DeviceFacts {
   friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;
 };
 
-/// What holds the clocks. Being idle does not count.
+/// The reasons that hold the clocks down. Being idle does not count.
 struct Throttle {
   bool power = false;  // the power limit, or the supply
   bool heat = false;

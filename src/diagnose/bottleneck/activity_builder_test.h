@@ -1,6 +1,7 @@
 #pragma once
-// ActivityBuilder: a series for a test in a few lines: a healthy training job of half-second steps
-// (one process that computes on GPU 0, two workers that mostly rest, 16 CPUs), and what differs.
+// ActivityBuilder: a series for a test in a few lines. It is a healthy training job of half-second
+// steps, and what differs from that. One process computes on GPU 0, two workers mostly rest, and
+// there are 16 CPUs.
 
 #include <functional>
 #include <string>
@@ -65,7 +66,7 @@ class ActivityBuilder {
       process.cpu = all;
     });
   }
-  /// That many workers instead, each with so much CPU, waiting and state per step.
+  /// So many workers instead, each with so much CPU, waiting and state per step.
   ActivityBuilder& workers(int count, std::int64_t cpu, std::int64_t delay = 0, char state = 'S') {
     return each([&](ActivitySample& step) {
       step.processes.resize(1);

@@ -53,7 +53,7 @@ void put(Archive& archive, Figure<T>& figure) {
   figure.value = T(static_cast<decltype(number)>(read));
 }
 
-/// What nobody looked for is left out: a reader takes it for that.
+/// A reading that nobody looked for is left out: a reader takes its absence for that.
 template <class T>
 void reading(Archive& archive, std::string_view key, Reading<T>& value) {
   if constexpr (is_figure<T>) {

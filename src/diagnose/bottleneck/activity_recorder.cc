@@ -86,7 +86,7 @@ void put_threads(const ProcessCounters& now, const ProcessCounters* before, Proc
     ran += cpu;
     delay += thread.delay_ns - std::min(thread.delay_ns, old.delay_ns);
     const auto milliseconds = static_cast<std::int64_t>((cpu + 500'000) / 1'000'000);
-    // Of hundreds of threads most sleep, and say nothing by it.
+    // Most of hundreds of threads sleep, and say nothing by it.
     if (milliseconds > 0 || thread.state != 'S' || thread.tid == now.id.pid) {
       threads.push_back({thread.tid, thread.state, Milliseconds(milliseconds)});
     }
@@ -148,7 +148,7 @@ DeviceStep ActivityRecorder::device_step(const Device& device, const Device* bef
                            device.process_count.why() != Absent::not_sampled;
   step.others = list_failed ? Reading<std::uint64_t>(device.process_count.why())
                             : Reading<std::uint64_t>(others);
-  // Of a lease whose processes cannot be read, those on the device may be the job's own.
+  // If a lease's processes cannot be read, those on the device may be the job's own.
   if (own == 0 && others > 0 && !sees_job) step.others = Absent::no_permission;
   if (knows_busy && step.others.get()) step.others_utilization = Percent(std::min(busy, 100.0));
   return step;
@@ -192,7 +192,7 @@ ProcessStep ActivityRecorder::process_step(const ProcessCounters& now,
                                 .voluntary_switches = std::uint64_t{0},
                                 .involuntary_switches = std::uint64_t{0},
                                 .major_faults = std::uint64_t{0}};
-  // What was not there before has done all it did in this step.
+  // A process that was not there before has done all its work in this step.
   const ProcessCounters& old = before != nullptr ? *before : nothing;
   step.cpu = growth(Reading<Milliseconds>(old.cpu), Reading<Milliseconds>(now.cpu));
   put_threads(now, before, step);
@@ -255,8 +255,8 @@ void ActivityRecorder::add(Instant at, const Snapshot& snapshot, const JobCounte
     const bool is_same = before != last_->processes.end() && before->second.id == process.id;
     step.processes.push_back(process_step(process, is_same ? &before->second : nullptr, snapshot));
   }
-  // It has ended and the driver lists it still, or it is outside of this container: somebody is
-  // there, and nothing is known of what he does.
+  // The process has ended and the driver still lists it, or it is outside of this container.
+  // Somebody is there, and nothing is known of what they do.
   for (const pid_t root : job.roots) {
     if (now.processes.contains(root)) continue;
     ProcessStep unread = unread_step(root, snapshot);

@@ -16,14 +16,14 @@ namespace berth::bottleneck {
 
 class ActivityRecorder {
  public:
-  /// Of these devices, in this order; those that the look does not have are left out.
+  /// Records these devices, in this order. Devices that the look does not have are left out.
   ActivityRecorder(const Snapshot& first, const std::vector<DeviceId>& devices,
                    std::string subject);
 
   /// A look, and the job's counters read right after it. `at` grows from look to look.
   void add(Instant at, const Snapshot& snapshot, const JobCounters& job);
 
-  /// What was seen so far; the header can be completed by the caller.
+  /// The steps so far. The caller can complete the header.
   [[nodiscard]] Activity& activity() { return activity_; }
   [[nodiscard]] const Activity& activity() const { return activity_; }
 
@@ -33,7 +33,7 @@ class ActivityRecorder {
                                        const std::set<pid_t>& job, bool sees_job) const;
   /// Which of the devices it holds, and how much of them.
   void put_devices(const Snapshot& snapshot, ProcessStep& step) const;
-  /// Of a process on a device of which nothing else could be read.
+  /// A step of a process on a device of which nothing else could be read.
   [[nodiscard]] ProcessStep unread_step(pid_t pid, const Snapshot& snapshot) const;
   [[nodiscard]] ProcessStep process_step(const ProcessCounters& now, const ProcessCounters* before,
                                          const Snapshot& snapshot) const;

@@ -1,5 +1,5 @@
 #pragma once
-// What is said of a series, as tests ask it: the answer, and whatever else was found.
+// The verdict on a series, as tests ask for it: the answer, and all other findings.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

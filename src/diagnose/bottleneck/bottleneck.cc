@@ -9,8 +9,8 @@
 
 namespace berth::bottleneck {
 
-// A job that swaps waits for storage, one with too few CPUs has workers that seem busy, copies from
-// pageable memory keep a thread busy.
+// The order matters. A job that swaps waits for storage. A job with too few CPUs has workers that
+// seem busy. Copies from pageable memory keep a thread busy.
 const std::vector<BottleneckRule>& all_rules() {
   static const auto all =
       rows_of<BottleneckRule>({idle_job_rules, device_rules, host_rules, kernels_rules});

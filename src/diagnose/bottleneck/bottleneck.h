@@ -22,8 +22,8 @@ struct Bottleneck {
                                             const Thresholds& thresholds = {});
 
 // The rules of `berth explain` for what runs now. A rule is a function and its row, in the table
-// that ends rules/SUBJECT.cc; its test stands beside that file. Each finds one cause, or nothing;
-// none speaks of what was not read.
+// that ends rules/SUBJECT.cc. Its test stands beside that file. Each finds one cause, or nothing.
+// None speaks of what was not read.
 
 struct Evidence {
   const Activity& activity;
@@ -51,7 +51,7 @@ struct BottleneckRule {
 /// symptoms of another comes before it.
 [[nodiscard]] const std::vector<BottleneckRule>& all_rules();
 
-// What several rules ask of the features.
+// Questions that several rules ask of the features.
 
 /// No kernel ran for a good part of the time.
 [[nodiscard]] bool gpu_waits(const Evidence& seen);

@@ -1,4 +1,4 @@
-// What holds of all rules together; each has its own tests in rules/.
+// Claims that hold for all rules together. Each rule has its own tests in rules/.
 
 #include "diagnose/bottleneck/bottleneck.h"
 

@@ -34,7 +34,7 @@ class Mean {
   double weight_ = 0;
 };
 
-/// What was counted, per second of all the time that it was counted in.
+/// A count per second, over all the time in which it was counted.
 class Rate {
  public:
   void add(std::optional<double> count, double seconds) {
@@ -76,7 +76,7 @@ std::vector<LoadPoint> points_of(const Activity& activity) {
 
 /// The steps that rules about steady work look at.
 std::vector<const ActivitySample*> counted_steps(const Activity& activity, const Phases& phases) {
-  // Of what is watched for a moment a beginning is no start-up: the job has long been running.
+  // If a job is watched for a moment, the beginning is no start-up: the job has long been running.
   constexpr std::int64_t long_enough = 60'000;
   const bool has_ends = activity.taken_by == TakenBy::run_samples && phases.working &&
                         phases.working->length().count() >= long_enough;
@@ -208,8 +208,8 @@ class DeviceSum {
     const bool draws = power && *power >= t_.spinning_power_share;
     const auto memory = as_number(device.utilization_memory);
     const bool untouched = memory && *memory < t_.spinning_memory_percent;
-    // Without counters of the SMs a spinning card is one that leaves its memory alone, or needs
-    // hardly more than an idle one.
+    // Without counters of the SMs a spinning card is told otherwise. It leaves its memory alone, or
+    // needs hardly more power than an idle one.
     const bool still = sm ? *sm < t_.spinning_sm_percent && !draws
                           : (untouched && !draws) || *power < t_.low_power_share * 0.75;
     if (still) spinning_ += seconds;

@@ -1,6 +1,6 @@
 #pragma once
 // Features: the few numbers of an Activity that rules decide by, computed once. Shares are of the
-// time, 0 to 1; a feature is absent where what it is computed from was not read.
+// time, 0 to 1. A feature is absent if what it is computed from was not read.
 
 #include <optional>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
-// Phases: what a job's GPU time looks like from afar. Start-up, until the GPU first works; steady
-// work; pauses that repeat (checkpoints, evaluation); the tail, in which it works no more. A pure
-// function of how busy the GPUs were and when, so that it says the same of a series that was
-// watched for ten seconds and of the record of a run that took two days.
+// Phases: what a job's GPU time looks like from afar. Start-up lasts until the GPU first works.
+// Then comes steady work, with pauses that repeat (checkpoints, evaluation). In the tail it works
+// no more. A pure function of how busy the GPUs were and when. So ten seconds of watching and the
+// record of two days are judged alike.
 
 #include <optional>
 #include <span>
@@ -20,9 +20,9 @@ struct LoadPoint {
   double busy = 0;  // share of the time in which a kernel ran, mean of the devices; 0 to 1
 };
 
-/// One point per sample, each from the sample before to its own: the mean of what the devices said.
-/// Samples without a reading of any device's utilisation are left out, and so is a time of more
-/// than a minute between two samples (the machine slept).
+/// One point per sample, from the sample before to its own: the mean of the devices' readings.
+/// Samples without any device's utilisation are left out. So is a time of more than a minute
+/// between two samples (the machine slept).
 [[nodiscard]] std::vector<LoadPoint> load_points(std::span<const Sample> samples);
 
 /// When a point in such a series was, in which the times left out do not count.
@@ -49,7 +49,7 @@ struct Stretch {
 [[nodiscard]] bool is_within_one(Milliseconds from, Milliseconds to,
                                  const std::vector<Stretch>& stretches);
 
-/// Pauses that come again and again at about the same distance.
+/// Pauses that repeat at about the same distance.
 struct RepeatingPauses {
   std::size_t count = 0;
   Milliseconds period;  // from beginning to beginning, the middle one

@@ -1,7 +1,7 @@
 #pragma once
 // What a run's record tells of its bottleneck: an Activity of its samples, one step each. A record
-// has no threads, no children and nothing of what was read from the page cache: what rules need of
-// those is absent, and their findings say so.
+// has no threads, no children, and no reads from the page cache. So what rules need of those is
+// absent, and their findings say so.
 
 #include <span>
 

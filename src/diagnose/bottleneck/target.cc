@@ -25,8 +25,8 @@ const GpuProcess* chief_of(const Device& device, const Snapshot& snapshot) {
   return chief;
 }
 
-/// With it, those on the device that are of the same job as far as one can see: its ancestors
-/// there, and the children of the same parent (Ray's actors, an engine beside its server, MPS).
+/// The chief, and processes on the device that seem to be of the same job. These are its ancestors
+/// there, and children of the same parent (Ray's actors, an engine beside its server, MPS).
 std::vector<pid_t> family_of(const GpuProcess& chief, const Device& device,
                              const Snapshot& snapshot) {
   std::vector<pid_t> family = {chief.pid};

@@ -1,5 +1,5 @@
 #pragma once
-// Whom `berth explain` watches: what its word names, as devices and processes.
+// What `berth explain` watches: the devices and processes that its word names.
 
 #include <sys/types.h>
 

@@ -1,9 +1,9 @@
 #pragma once
-// Thresholds: every number that the rules of `berth explain` for what runs now decide by, in one
-// place. Rules take it as an argument, so that it can be moved: tools/score_explain.py asks all of
-// them again with each number moved by 30 % up and down. Each is a quantity that can be multiplied
-// and stays meaningful; what is nearly whole ("busy all the time") is therefore said by what is
-// left of it ("idle for at most").
+// Thresholds: every number that the rules of `berth explain` for what runs now decide by. Rules
+// take it as an argument, so that it can be moved. tools/score_explain.py moves each number by 30 %
+// up and down, and asks all rules again. Each number is a quantity that stays meaningful when
+// multiplied. So "busy all the time", which is nearly whole, is said by what is left ("idle for at
+// most").
 
 #include <array>
 #include <string_view>
@@ -11,10 +11,10 @@
 namespace berth::bottleneck {
 
 struct Thresholds {
-  // --- what counts as a loss
-  /// Share of the time in which no kernel ran, from which on a rule speaks of gaps.
+  // --- what counts as a loss.
+  /// A rule speaks of gaps if no kernel ran for at least this share of the time.
   double idle_share = 0.20;
-  /// Share of the time of which a rule about a busy GPU (throttled, waiting, memory) must hold.
+  /// A rule about a busy GPU (throttled, waiting, memory) must hold for this share of the time.
   double slow_share = 0.30;
   /// Share of the highest SM clock from which a card at its own power limit is well.
   double full_power_clock = 0.65;
@@ -25,9 +25,9 @@ struct Thresholds {
   /// Share of the time without kernels up to which they "run most of the time".
   double running_idle_share = 0.40;
 
-  // --- processors, in shares of one CPU unless said otherwise
-  /// What a thread that "is busy all the time" leaves idle at most, time waited for a CPU not
-  /// counted as idle.
+  // --- processors, in shares of one CPU unless said otherwise.
+  /// A thread that "is busy all the time" is idle for at most this. Time waited for a CPU does not
+  /// count as idle.
   double saturated_idle_share = 0.20;
   /// A process that uses at least this much of a CPU works; below it only ticks.
   double working_share = 0.10;
@@ -42,7 +42,7 @@ struct Thresholds {
   /// CPUs' worth of threads that want to run, per CPU that they may use.
   double crowded_factor = 1.2;
 
-  // --- storage and memory of the host
+  // --- storage and memory of the host.
   /// Share of looks at the loading processes that found them in the state D.
   double disk_wait_share = 0.30;
   /// Share of the time in which tasks of the machine stood still for storage (PSI, iowait).
@@ -54,10 +54,10 @@ struct Thresholds {
   /// Major faults per second beside memory that is swapped out.
   double major_faults_rate = 50;
 
-  // --- what the device does while it is busy
+  // --- what the device does while it is busy.
   /// Mean traffic as a share of what the PCIe link carries in one direction.
   double pcie_share = 0.12;
-  /// The same in bytes per second: pageable memory goes no faster, however wide the link.
+  /// The same in bytes per second. Pageable memory goes no faster, however wide the link.
   double pcie_rate = 3e9;
   /// SM activity of a busy device below which its kernels are small, percent.
   double small_sm_percent = 30;
@@ -66,10 +66,10 @@ struct Thresholds {
   double spinning_sm_percent = 25;
   /// Memory utilisation below which it only waits there, where the SMs are not told, percent.
   double spinning_memory_percent = 6;
-  /// Power, as a share of its limit, up to which both can be believed: it is a mean of a second.
+  /// Power, as a share of its limit, up to which both can be believed. It is a mean of a second.
   double spinning_power_share = 0.60;
-  /// Mean SM activity of ranks whose kernels run all the time, below which they wait for each other
-  /// within each step of a look, percent.
+  /// Mean SM activity of ranks whose kernels run all the time, percent. Below it they wait for each
+  /// other within each step of a look.
   double ranks_sm_percent = 55;
   /// Power of a busy device, as a share of its limit, below which it cannot be working much.
   double low_power_share = 0.45;
@@ -79,12 +79,12 @@ struct Thresholds {
   double tensor_percent = 25;
   /// Memory utilisation that stands for DRAM activity where that cannot be read, percent.
   double memory_utilization_percent = 75;
-  /// What clocks have lost, as a share of the highest, where throttling costs something.
+  /// The loss of clock, as a share of the highest, from which throttling costs something.
   double lost_clock_share = 0.20;
   /// Utilisation by other users' or other jobs' processes, percent.
   double others_percent = 20;
 
-  // --- phases
+  // --- phases.
   /// A stretch of stillness counts as a pause from this length on, milliseconds.
   double pause_ms = 1000;
   /// Pauses that repeat: how far their distances may differ from their middle one, as a share.

@@ -37,8 +37,8 @@ std::string_view family_minimum(TwoPart cuda, std::string_view own) {
   }
 }
 
-// PyTorch, RELEASE.md, "Release Compatibility Matrix" as of 2.14 (2026-09), Python without its
-// experimental ones; the default is what is on the package index itself.
+// PyTorch, RELEASE.md, "Release Compatibility Matrix" as of 2.14 (2026-09). Experimental versions
+// of Python are left out. The default is the build on the package index itself.
 constexpr std::array<TorchBuild, 40> builds = {{
     {{2, 14}, {13, 2}, {3, 10}, {3, 15}, false}, {{2, 14}, {13, 0}, {3, 10}, {3, 15}, true},
     {{2, 14}, {12, 6}, {3, 10}, {3, 15}, false}, {{2, 13}, {13, 2}, {3, 10}, {3, 15}, false},
@@ -80,9 +80,9 @@ bool runs_on(ComputeCapability device, const std::vector<ComputeCapability>& arc
 
 std::span<const TorchBuild> torch_builds() { return builds; }
 
-// PyTorch, .ci/manywheel/build_cuda.sh of the releases, and RELEASE.md, "PyTorch CUDA Support
-// Matrix" (2.12 to 2.14): CUDA 12.8 lost Maxwell to Volta in 2.7 and got Volta back in 2.8; CUDA 13
-// has nothing older than Turing.
+// Sources: PyTorch's .ci/manywheel/build_cuda.sh of the releases, and RELEASE.md, "PyTorch CUDA
+// Support Matrix" (2.12 to 2.14). CUDA 12.8 lost Maxwell to Volta in 2.7 and got Volta back in 2.8.
+// CUDA 13 has nothing older than Turing.
 std::vector<ComputeCapability> torch_architectures(TwoPart torch, TwoPart cuda) {
   if (cuda == TwoPart{11, 8} || cuda == TwoPart{12, 1} || cuda == TwoPart{12, 4} ||
       cuda == TwoPart{12, 6}) {

@@ -12,18 +12,18 @@
 
 namespace berth::doctor {
 
-/// The oldest Linux driver for programs built with this CUDA: `runs` at all (minor version
-/// compatibility: any CUDA of the same major, but for PTX compiled for something newer), and `own`,
-/// the driver that the toolkit itself came with. Nothing: newer than the table (13.1), or older
-/// (11.0).
+/// The oldest Linux driver for programs built with this CUDA. `runs`: they run at all, by minor
+/// version compatibility: any CUDA of the same major. PTX compiled for something newer does not.
+/// `own`: the driver that the toolkit itself came with. Nothing: newer than the table (13.1), or
+/// older (11.0).
 struct DriverNeeds {
   std::string_view runs;
   std::string_view own;
 };
 [[nodiscard]] std::optional<DriverNeeds> driver_needs(TwoPart cuda);
 
-/// Whether a program with code for `architectures` runs on the device: code of the same major and
-/// at most its minor number, or PTX of at most its own.
+/// Whether a program with code for `architectures` runs on the device. Code of the same major and
+/// at most its minor number does. So does PTX of at most its own.
 [[nodiscard]] bool runs_on(ComputeCapability device,
                            const std::vector<ComputeCapability>& architectures, bool has_ptx);
 

@@ -1,5 +1,6 @@
 #pragma once
-// What doctor's rules look at, and what they share. Pure: everything was read before.
+// The facts that doctor's rules look at, and their shared functions. Pure: everything was read
+// before.
 
 #include <optional>
 #include <string>
@@ -50,8 +51,8 @@ namespace doctor {
 
 /// NVIDIA's cards that the driver answers for.
 [[nodiscard]] std::vector<const Device*> working_gpus(const Examined& host);
-/// Why no source at all could be asked (the process that asks them died or never came back); null:
-/// they were.
+/// Why no source at all could be asked: the process that asks them died or never came back. Null:
+/// they were asked.
 [[nodiscard]] const Problem* unseen_because(const Examined& host);
 [[nodiscard]] bool driver_works(const Examined& host);
 /// Whether the devices are a simulated or replayed server's: nothing of this machine was examined.

@@ -10,13 +10,13 @@
 
 namespace berth::doctor {
 
-/// Operations or bytes per second at the very best: single precision without tensor cores at the
-/// highest clock, the memory's bandwidth, the PCIe link at its best. Nothing: not known of this
-/// device, or there is no such figure for the step.
+/// The highest possible operations or bytes per second. For arithmetic: single precision without
+/// tensor cores at the highest clock. Else the memory's bandwidth, or the PCIe link at its best.
+/// Nothing: not known of this device, or there is no such figure for the step.
 [[nodiscard]] std::optional<double> best_rate(compute::ProofOf what, const Device& device);
 
-/// The share of it that is still well. berth's kernel is a simple one, so of its product little is
-/// asked; what a link or a memory loses to its protocol is far less than this leaves.
+/// The share of it that is still well. berth's kernel is a simple one, so little is asked of its
+/// product. A link or a memory loses far less to its protocol than this leaves.
 [[nodiscard]] double least_share(compute::ProofOf what);
 
 /// "14.2 TFLOP/s", "2.41 TB/s".

@@ -1,6 +1,6 @@
 #pragma once
-// A machine on which no rule finds anything, for the tests of this folder: each changes what its
-// rule is about.
+// A machine on which no rule finds anything, for the tests of this folder. Each test changes what
+// its rule is about.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -120,7 +120,7 @@ inline std::string told(const Finding& finding) {
   }
   return text;
 }
-/// Of a host on which there is but one.
+/// For a host on which there is but one.
 inline std::string told(const Examined& host) { return told(only(host)); }
 
 inline std::string commands_of(const Finding& finding) {

@@ -1,6 +1,6 @@
 #pragma once
-// A machine whose card was tested by --gpu-test and did well, for the tests of the rules that judge
-// tests: each changes a step.
+// A machine whose card was tested by --gpu-test and did well. The tests of the rules that judge
+// tests use it: each changes a step.
 
 #include "diagnose/doctor/healthy_host_test.h"
 

@@ -1,4 +1,4 @@
-// What was run: command, work tree, working directory.
+// The code that was run: command, work tree, working directory.
 
 #include "base/text.h"
 #include "base/tr.h"

@@ -1,4 +1,4 @@
-// The machine around the devices: driver, system, processor, and who and where.
+// The machine around the devices: driver, system, processor, user and place.
 
 #include <set>
 
@@ -38,7 +38,7 @@ constexpr DifferenceKind who{
 
 std::string as_size(Bytes bytes) { return short_size(bytes); }
 
-/// Those that either has asked for.
+/// The vendors that one of the two has asked for.
 std::set<Runtime> vendors_of(const Manifest& a, const Manifest& b) {
   std::set<Runtime> vendors;
   for (const Manifest* of : {&a, &b}) {
@@ -52,7 +52,7 @@ Told told_driver(Runtime vendor, const Host& host) {
   return told(host.software_of(vendor).driver);
 }
 
-/// That there is no file with its version is known.
+/// If there is no file with its version, that is known.
 Told told_runtime(const Reading<std::string>& version) {
   if (!version.get() && version.why() == Absent::unsupported) return told(sentence("none"));
   return told(version);

@@ -1,6 +1,6 @@
 #pragma once
-// What differs between two manifests, and what each difference can explain: other results, another
-// speed only, or neither. What one of the two does not tell is neither equal nor different: it is
+// How two manifests differ, and what each difference can explain: other results, another speed
+// only, or neither. A fact that one of the two does not tell is neither equal nor different. It is
 // named with the reason. Pure.
 
 #include <string>
@@ -36,7 +36,7 @@ struct Difference {
   std::string_view why;  // goes through tr()
 };
 
-/// What cannot be compared.
+/// A fact that cannot be compared.
 struct NotComparable {
   enum class Side { a, b, both };
   std::string rule;

@@ -25,7 +25,7 @@ constexpr DifferenceKind for_neither{
     "variable", Explains::neither,
     as_key("It only names places or devices; which devices a run had is compared by itself.")};
 
-// Names alone end in "=". Those that are in no list can change a result.
+// Names alone end in "=". A variable that is in no list can change a result.
 constexpr std::string_view speed_alone[] = {"CUDA_LAUNCH_BLOCKING=",
                                             "CUDA_DEVICE_MAX_CONNECTIONS=",
                                             "CUDA_CACHE_",

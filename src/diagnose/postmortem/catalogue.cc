@@ -39,7 +39,8 @@ struct PieceSpan {
   std::size_t end;
 };
 
-/// Where the piece ends if it fits right at `at`. Of a group the first that fits is taken.
+/// Where the piece ends if it fits right at `at`. In a group the first alternative that fits is
+/// taken.
 std::optional<std::size_t> end_of_piece(std::string_view piece, std::string_view line,
                                         std::size_t at) {
   while (!piece.empty()) {

@@ -1,7 +1,7 @@
 #pragma once
-// The catalogue of error texts: what frameworks, CUDA, NCCL, the data loader and the kernel print
-// when a job dies or does without its GPU, what that means and what to try. One row per meaning;
-// where each wording comes from stands beside its sample in tests/data/logs. Pure data.
+// The catalogue of error texts. Frameworks, CUDA, NCCL, the data loader and the kernel print them
+// when a job dies or does without its GPU. Each has its meaning and what to try. One row per
+// meaning. The source of each wording stands beside its sample in tests/data/logs. Pure data.
 
 #include <array>
 #include <cstddef>
@@ -27,9 +27,9 @@ struct LogEntry {
   Severity severity;
   LogPart part;
   /// Alternatives, one per line, in small letters. "*" stands for anything within the line, "{a|b}"
-  /// for one of both, "^" in front for the message's beginning, "$" behind for its end. "!" in
-  /// front: it counts in an error alone (raised_lines); comments, warnings and retries say it, too.
-  /// Empty: it is found by where it stands (explain_log).
+  /// for one of both. "^" in front stands for the message's beginning, "$" behind for its end. "!"
+  /// in front: it counts in an error alone (raised_lines). Comments, warnings and retries say it,
+  /// too. Empty: it is found by where it stands (explain_log).
   std::string_view patterns;
   // Keys of the catalogue of words.
   std::string_view title;
@@ -56,7 +56,7 @@ struct LogFamily {
 /// The entry whose text stands in this line; null: none. `is_raised`: the line is an error's.
 [[nodiscard]] const LogEntry* entry_of_line(std::string_view line, bool is_raised);
 
-// What to try that several families of the catalogue name.
+// Advice that several families of the catalogue share.
 
 inline constexpr LogEntry::Advice smaller_batch{
     as_key("lower the batch and accumulate gradients to keep its effect, or use mixed precision or "

@@ -1,6 +1,6 @@
 #pragma once
-// Error texts of drivers and libraries that are missing, too old, or of different versions, and
-// what frameworks say when they do without the GPU for it. Included by catalogue.cc only.
+// Error texts of drivers and libraries that are missing, too old, or of different versions. Also
+// what frameworks say when they do without the GPU for that. Included by catalogue.cc only.
 
 #include "diagnose/postmortem/catalogue.h"
 

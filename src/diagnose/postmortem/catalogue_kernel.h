@@ -1,5 +1,5 @@
 #pragma once
-// Error texts of what runs on the device: kernels that fail, and devices that do. Included by
+// Error texts of kernels that fail on the device, and of devices that fail. Included by
 // catalogue.cc only.
 
 #include "diagnose/postmortem/catalogue.h"

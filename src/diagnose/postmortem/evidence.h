@@ -20,10 +20,10 @@ namespace berth {
 struct PostmortemEvidence {
   const RunRecord& run;
   std::vector<RunEvent> events;
-  /// Of allocations, by what held the run to its share of memory.
+  /// Allocations that were refused to hold the run to its share of memory.
   std::uint64_t refusals = 0;
-  /// Somebody asked for its end (Ctrl-C, a signal to its launcher), whatever it then exited with.
-  /// The record does not hold that: who was there knows it.
+  /// A user asked for its end (Ctrl-C, a signal to its launcher), whatever its exit code. The
+  /// record does not hold that; the process that was there knows it.
   bool end_was_wanted = false;
   /// Processes of the run that the driver named.
   std::vector<pid_t> processes;
@@ -37,20 +37,20 @@ struct PostmortemEvidence {
   Reading<std::vector<XidEvent>> xids;
   Reading<std::vector<OomKill>> oom_kills;
   Reading<std::vector<DriverLoad>> driver_loads;
-  /// Of a run that berth started as several; nothing: it is one.
+  /// If berth started the run as several ranks. Nothing: it is one.
   std::optional<RunRanks> ranks = {};
 };
 
 /// It has ended, and not with 0.
 [[nodiscard]] bool has_failed(const RunRecord& run);
-/// It has ended with 0. Of a run whose end is not known neither is true.
+/// It has ended with 0. If its end is not known, neither is true.
 [[nodiscard]] bool ended_well(const RunRecord& run);
 
 /// Whether somebody, or its time limit, ended it: what was wrong with its devices by then did not.
 [[nodiscard]] bool was_ended_on_purpose(const PostmortemEvidence& evidence);
 
-/// Whether the kernel's log speaks of the time of the run, which has ended: its clock is a second
-/// off at most, and the job may outlive an error a little.
+/// Whether an entry of the kernel's log is of the time of the run, which has ended. The log's clock
+/// is a second off at most, and the job may outlive an error a little.
 [[nodiscard]] bool was_while_it_ran(WallTime at, const RunRecord& run);
 /// The job itself, or a process of it that the driver named.
 [[nodiscard]] bool is_process_of_run(pid_t pid, const PostmortemEvidence& evidence);

@@ -19,7 +19,7 @@ namespace berth {
 
 namespace {
 
-/// Of a line shown as evidence; what PyTorch's longest message needs.
+/// So much of a line is shown as evidence. PyTorch's longest message needs it.
 constexpr std::size_t longest_shown = 400;
 
 std::string shown(std::string_view line) {
@@ -32,7 +32,7 @@ std::string shown(std::string_view line) {
   return printable(line.substr(0, end)) + "…";
 }
 
-/// What came after each line: whether the job went on.
+/// The lines after each line: they tell whether the job went on.
 class Aftermath {
  public:
   explicit Aftermath(const LogText& log) : log_(log), progress_(log.size() + 1, 0) {
@@ -132,7 +132,7 @@ Sentence place_of(const LogText& log, std::size_t line) {
   return sentence("line {} of the log: {}", log.number(line), text);
 }
 
-/// Of those with nothing to be done, most follow from another.
+/// Most errors with nothing to be done follow from another.
 LogPart part_of(const LogHit& seen) {
   if (seen.entry != nullptr) return seen.entry->part;
   return xid_facts(seen.xid).action == XidAction::none ? LogPart::consequence : LogPart::cause;
@@ -234,7 +234,7 @@ bool tells_of_a_lost_rank(const LogHit& seen) {
   return std::ranges::find(codes, seen.entry->code) != codes.end();
 }
 
-/// What PyTorch's watch of the store says after the rank that kept it ended in order: that one
+/// PyTorch's watch of the store says this after the rank that kept it ended in order. That rank
 /// warned before that its process group was still there.
 bool is_store_closed_at_the_end(const LogHit& seen, const LogText& log) {
   if (seen.entry == nullptr || seen.entry->code != "peer_gone") return false;
@@ -253,8 +253,8 @@ bool is_indented(std::string_view line) {
   return std::string_view(line.begin(), message.begin()).ends_with("  ");
 }
 
-/// The last line of the first Python traceback before a rank was missed that no entry knows: that
-/// rank's own error. Nothing: there is none, or a rank's story tells it (NCCL's timeouts).
+/// A rank's own error: the last line of the first Python traceback that no entry knows. It stands
+/// before a rank was missed. Nothing: there is none, or a rank's story tells it (NCCL's timeouts).
 std::optional<std::size_t> own_error_line(const LogText& log, const Aftermath& after,
                                           const std::vector<LogHit>& all) {
   std::size_t missed = 0;
@@ -269,8 +269,8 @@ std::optional<std::size_t> own_error_line(const LogText& log, const Aftermath& a
   return std::nullopt;
 }
 
-/// What tells most comes first. What follows from a cause is left out where one is known, and what
-/// sums up where anything is.
+/// What tells most comes first. A consequence is left out if a cause is known. A summary is left
+/// out if anything else is known.
 void keep_what_tells(std::vector<std::pair<LogPart, Finding>>& found) {
   std::ranges::stable_sort(found, {}, [](const auto& one) { return one.first; });
   if (found.empty() || found.front().first == LogPart::remark) return;

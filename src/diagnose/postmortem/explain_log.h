@@ -1,7 +1,7 @@
 #pragma once
-// Why a job died, by its log alone: the catalogue's entries that stand in it, what PyTorch's
-// message of memory says in numbers, and which rank stopped first. A log that merely speaks of an
-// error (a remark, a retry that went well) has no findings.
+// Why a job died, by its log alone. Finds the catalogue's entries in it, the numbers in PyTorch's
+// message of memory, and the rank that stopped first. A log that merely speaks of an error (a
+// remark, a retry that went well) has no findings.
 
 #include <optional>
 #include <string>
@@ -16,11 +16,11 @@
 
 namespace berth {
 
-/// The causes in the order in which they stand in the log, else what follows from a cause that is
-/// not there, then remarks.
+/// The causes in the order of the log. Without a cause: what follows from one, else what sums up.
+/// Then remarks.
 [[nodiscard]] Findings explain_log(const LogText& log, const OomContext& around = {});
 
-/// What NVIDIA's catalogue says of it, and what to do.
+/// The meaning of an XID by NVIDIA's catalogue, and what to do.
 [[nodiscard]] Finding finding_of_xid(const XidEvent& xid, Sentence title, Sentence evidence);
 
 /// The GPU's memory was used up: a cause that stands in the log.

@@ -10,7 +10,7 @@ namespace berth {
 namespace {
 
 constexpr std::size_t most_lines = 200'000;
-/// Of a longer line the rest is left out: no message is as long.
+/// The rest of a longer line is left out: no message is as long.
 constexpr std::size_t longest_line = 4096;
 
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -39,7 +39,7 @@ bool contains(std::string_view text, std::string_view piece) {
   return text.find(piece) != std::string_view::npos;
 }
 
-/// Of a word from which on what follows is the message, no further in than prefixes reach.
+/// The place behind the word, where the message begins; 0: no prefix reaches as far as the word.
 std::size_t behind(std::string_view line, std::string_view word) {
   constexpr std::size_t longest_prefix = 96;
   const std::size_t at = line.substr(0, longest_prefix).find(word);

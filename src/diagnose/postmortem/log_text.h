@@ -1,6 +1,7 @@
 #pragma once
-// A job's log as lines that can be read: what a terminal would have hidden (colours, progress bars
-// drawn over each other with \r, bytes that are no text) is gone. The log is a stranger's.
+// A job's log as lines that can be read. What a terminal would have hidden is gone. That is
+// colours, progress bars drawn over each other with \r, and bytes that are no text. The log is a
+// stranger's.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +15,8 @@ namespace berth {
 
 class LogText {
  public:
-  /// Reads at most the last longest_tail bytes, where what killed a job stands; of those at most
-  /// the last 200 000 lines. `cut`: the beginning was left out already.
+  /// Reads at most the last longest_tail bytes, where what killed a job stands. Of those it reads
+  /// at most the last 200 000 lines. `cut`: the beginning was left out already.
   explicit LogText(std::string_view raw, bool cut = false);
 
   [[nodiscard]] std::size_t size() const { return lines_.size(); }
@@ -40,9 +41,12 @@ class LogText {
   bool cut_ = false;
 };
 
-/// The line without what programs put in front of a message: "[rank3]: ", "(EngineCore pid=7046) ",
-/// "2026-02-22 16:58:20 ERROR [core.py:946] ", "Feb 22 06:35:27 host kernel: [ 8659.7] ", "app-1 |
-/// ".
+/// The line without what programs put in front of a message. Examples:
+/// "[rank3]: "
+/// "(EngineCore pid=7046) "
+/// "2026-02-22 16:58:20 ERROR [core.py:946] "
+/// "Feb 22 06:35:27 host kernel: [ 8659.7] "
+/// "app-1 | "
 [[nodiscard]] std::string_view without_prefix(std::string_view line);
 
 /// Whether a line is an error as frameworks print one when it ends them or their caller: Python's

@@ -1,6 +1,6 @@
 #pragma once
-// Whether a run died for want of a device's memory, and who held that memory then: asked once, when
-// it ends, so that the record can say so and the run can be started again with more.
+// Whether a run died for want of a device's memory, and who held that memory then. Asked once, when
+// the run ends. Then the record can say so, and the run can be started again with more.
 
 #include <string>
 
@@ -10,12 +10,13 @@
 
 namespace berth {
 
-/// By its output, by what refused it memory, or by who ended it: whatever `berth explain` takes
-/// for that. A run whose output is not kept and that nothing held to a share never did.
+/// Whether `berth explain` takes the run's end for that. It judges by the output, by what refused
+/// it memory, or by who ended it. Never true if the output is not kept and nothing held the run to
+/// a share.
 [[nodiscard]] bool died_of_gpu_memory(const PostmortemEvidence& evidence);
 
-/// "GPU 0: 23.0 GiB of 24.0 GiB were in use (RUN 20.0 GiB, anna 3.0 GiB)" by the run's last sample.
-/// English, for the record; "?": nobody can be named.
+/// By the run's last sample: `GPU 0: 23.0 GiB of 24.0 GiB were in use (RUN 20.0 GiB, anna 3.0
+/// GiB)`. English, for the record; "?": nobody can be named.
 [[nodiscard]] Sentence holders_text(const Manifest& manifest, const Sample& last);
 
 }  // namespace berth

@@ -27,8 +27,8 @@ std::optional<NeighbourWatch::NeighbourLook> NeighbourWatch::look_at(std::size_t
 }
 
 void NeighbourWatch::add_look(NeighbourLook look, std::set<pid_t> own, WatchedNeighbour& watched) {
-  // A process that has just come or is just ending holds memory that the driver does not list as
-  // its own yet, or any more.
+  // A process that has just come holds memory that the driver does not list as its own yet. One
+  // that is just ending holds memory that is not listed any more.
   const bool is_steady = !own.empty() && own == watched.own;
   watched.own = std::move(own);
   if (watched.first.size() < looks) {

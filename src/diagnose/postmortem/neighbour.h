@@ -1,7 +1,7 @@
 #pragma once
-// What others took of the run's devices while it ran, by its own samples: what is in use on a
-// device less what the run's processes hold there. The driver's own share does not change, so what
-// grows is somebody's.
+// What others took of the run's devices while it ran, by its own samples. It is the memory in use
+// on a device, less what the run's processes hold there. The driver's own share does not change, so
+// growth is somebody's.
 
 #include <array>
 #include <cstddef>
@@ -15,14 +15,14 @@
 
 namespace berth {
 
-/// What others held on one device: when the run began, and last.
+/// The memory that others held on one device: when the run began, and last.
 struct NeighbourGrowth {
   std::size_t device = 0;  // position in Manifest::given.devices
   Bytes before{0};
   Bytes last{0};
   Bytes used_last{0};  // of the device, the run's own included
   WallTime seen_last;
-  /// By the processes that the driver lists; who was not there held nothing.
+  /// By the processes that the driver lists. A user who was not there held nothing.
   struct User {
     std::string name;  // empty: cannot be seen
     Bytes before{0};
@@ -47,9 +47,9 @@ class NeighbourWatch {
     Bytes used{0};
     std::map<std::string, Bytes> users;
   };
-  /// Memory in use and a process's own are read one after the other: one look alone may show as
-  /// others' what the run has just taken, or the reverse. So the beginning is the most of the first
-  /// looks and the end the least of the last ones.
+  /// Memory in use and a process's own are read one after the other. So one look alone may count
+  /// what the run has just taken as others', or the reverse. The beginning is therefore the most of
+  /// the first looks, and the end the least of the last ones.
   static constexpr std::size_t looks = 3;
   struct WatchedNeighbour {
     std::vector<NeighbourLook> first;

@@ -93,7 +93,7 @@ void read_old_wording(std::string_view text, OomMessage& message) {
   message.free = size_before(text, " free;");
   message.allocated = size_before(text, " already allocated");
   message.allowed = size_before(text, " allowed;");
-  // What 1.3 and older call cached is what is not allocated.
+  // 1.3 and older call "cached" what is not allocated.
   message.unallocated = size_before(text, " cached)");
   const auto reserved = size_before(text, " reserved in total");
   if (reserved && message.allocated) message.unallocated = minus(*reserved, *message.allocated);

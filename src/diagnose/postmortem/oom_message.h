@@ -1,7 +1,7 @@
 #pragma once
 // PyTorch's message that the GPU's memory is used up, as numbers. Its wording changed with time
-// (c10/cuda/CUDACachingAllocator.cpp): up to 1.3 "… already allocated; … free; … cached", up to 2.0
-// "… reserved in total by PyTorch", then sentences that name the processes on the device.
+// (c10/cuda/CUDACachingAllocator.cpp). Up to 1.3: "… already allocated; … free; … cached". Up to
+// 2.0: "… reserved in total by PyTorch". Then sentences that name the processes on the device.
 
 #include <cstdint>
 #include <optional>

@@ -12,7 +12,7 @@ namespace {
 /// A process's own context, its libraries and NCCL's buffers: what it holds beside its tensors.
 /// 0.3 to 1.5 GiB on cards of Volta to Hopper, so more than that is somebody else's.
 constexpr std::uint64_t largest_context = std::uint64_t{2} << 30;
-/// Of the card: what others hold below this is a desktop, a context, rounding.
+/// A share of the card. Less than this in others' hands is a desktop, a context, rounding.
 constexpr std::uint64_t noticeable_part = 20;  // one twentieth
 constexpr std::uint64_t noticeable_pieces = std::uint64_t{256} << 20;
 
@@ -20,8 +20,8 @@ std::uint64_t count_or_zero(const std::optional<Bytes>& bytes) {
   return bytes ? bytes->count() : 0;
 }
 
-/// In a container a process does not know itself by the driver's number: then it is named like a
-/// stranger, and no "this process" is.
+/// In a container a process does not know itself by the driver's number. The message then names it
+/// like a stranger, and has no "this process".
 bool is_itself(const OomMessage::OtherProcess& other, const OomMessage& message) {
   const auto reserved = message.reserved();
   return !message.own && reserved && other.bytes.count() + (64 << 20) >= reserved->count() &&

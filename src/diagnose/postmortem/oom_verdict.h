@@ -1,6 +1,6 @@
 #pragma once
-// Whose memory it was when the GPU's was used up: from PyTorch's own numbers and, of a run, from
-// what it was promised. Says what cannot be told.
+// Whose memory it was when the GPU's was used up. PyTorch's own numbers tell it, and what a run was
+// promised. Says what cannot be told.
 
 #include <cstdint>
 #include <optional>
@@ -19,7 +19,7 @@ enum class OomCause { too_large, limit, neighbour, fragmented, needed, unknown }
 
 struct OomVerdict {
   OomCause cause = OomCause::unknown;
-  /// What others hold on the device; nothing: not told.
+  /// The memory that others hold on the device; nothing: not told.
   std::optional<Bytes> of_others;
   /// The others' share follows from the sums alone: no process is named.
   bool others_by_difference = false;
@@ -27,9 +27,9 @@ struct OomVerdict {
 };
 [[nodiscard]] OomVerdict judge(const OomMessage& message);
 
-/// The largest batch that can fit if `batch` did not: an upper bound, as what does not grow with
-/// the batch (the weights) is not told. Nothing: the message tells too little, or it is none of
-/// need.
+/// The largest batch that can fit if `batch` did not. It is an upper bound: the part that does not
+/// grow with the batch (the weights) is not told. Nothing: the message tells too little, or tells
+/// of no need.
 [[nodiscard]] std::optional<std::uint64_t> largest_batch(const OomMessage& message,
                                                          std::uint64_t batch);
 

@@ -20,7 +20,7 @@ bool is_remark(const Finding& finding) {
   return entry != nullptr && entry->part == LogPart::remark;
 }
 
-/// What may have been beside it, and tells nothing of the signal that ended it.
+/// A finding beside the cause, which tells nothing of the signal that ended the run.
 bool is_no_cause(const Finding& finding) {
   return is_remark(finding) || finding.rule == "driver_reloaded";
 }

@@ -1,4 +1,4 @@
-// What holds of all causes together; each rule has its own tests in rules/.
+// Claims that hold for all causes together. Each rule has its own tests in rules/.
 
 #include "diagnose/postmortem/postmortem.h"
 

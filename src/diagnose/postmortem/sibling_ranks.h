@@ -1,6 +1,6 @@
 #pragma once
 // The ranks of one distributed job that each were a run of their own (`srun berth run …`, a
-// torchrun per machine): found by what their launcher told them, which the records keep.
+// torchrun per machine). The records keep what the launcher told them: that finds them.
 
 #include <cstdint>
 #include <map>

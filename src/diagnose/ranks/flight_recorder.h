@@ -27,15 +27,16 @@ using FlightDump = std::map<std::string, LastOperation>;
 [[nodiscard]] Result<FlightDump> read_flight_dump(std::string_view bytes);
 
 struct FlightStory {
-  /// `behind` some have not entered what others wait in; `differs` they are in different operations
-  /// of the same number; `undumped` all that tell wait, and some have told nothing.
+  /// `behind`: some have not entered what others wait in. `differs`: they are in different
+  /// operations of the same number. `undumped`: all that tell wait, and some have told nothing.
   enum class How { nobody, behind, differs, undumped } how = How::nobody;
-  std::vector<int> ranks;  // of whom that is said
+  std::vector<int> ranks;  // that it is said of
   std::vector<int> others;
   LastOperation awaited;  // of the others
   std::string last;  // what the first of `ranks` did last: "nccl:all_reduce, train.py:41 in step"
 };
-/// Of these ranks' dumps, of `ranks` in all. A group of fewer is told of where no larger one tells.
+/// Takes these ranks' dumps, of `ranks` in all. A smaller group is told only where no larger one
+/// tells.
 [[nodiscard]] FlightStory flight_story(const std::map<int, FlightDump>& dumps, int ranks);
 
 }  // namespace berth

@@ -144,7 +144,7 @@ std::optional<Finding> find_rank_hang(const std::vector<RankSeen>& ranks,
   std::vector<const RankSeen*> others;
   for (const RankSeen& one : ranks) {
     const RankActs act = act_of(one);
-    // What cannot be told may be the one, and accuses nobody else.
+    // A rank whose act is unknown may be the one. Then no other is accused.
     if (act == RankActs::is_unknown) return std::nullopt;
     if (act == RankActs::waits_for_others) {
       waiting.push_back(one.rank);

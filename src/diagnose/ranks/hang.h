@@ -14,7 +14,7 @@
 
 namespace berth {
 
-/// What was seen of a rank, again and again over some seconds.
+/// What was seen of a rank, by several looks over some seconds.
 struct RankSeen {
   int rank = 0;
   bool has_ended = false;
@@ -28,7 +28,7 @@ struct RankSeen {
   std::optional<double> power;
 };
 
-/// `waits_for_others` as who waits for data, a lock or a card that waits; `is_unknown` what was
+/// `waits_for_others`: this waits for data, a lock or a card that waits. `is_unknown`: what was
 /// seen fits several.
 enum class RankActs {
   has_ended,

@@ -61,7 +61,7 @@ TEST(RankHang, AccusesNobodyWhereAllDoTheSameOrOneCannotBeTold) {
 }
 
 TEST(RankHang, NamesTheOneThatHasNotCome) {
-  RankSeen there = sleeps(0);  // gloo's first rank asks its own store again and again
+  RankSeen there = sleeps(0);  // gloo's first rank keeps asking its own store
   there.has_met = true;
   RankSeen other = waits(2);
   other.has_met = true;

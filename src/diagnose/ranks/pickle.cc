@@ -8,7 +8,7 @@ namespace berth {
 namespace {
 constexpr std::size_t most_values = 8'000'000;
 
-/// What pickle.py calls them; those of plain data alone.
+/// pickle.py's names of opcodes; those of plain data alone.
 enum Opcode : unsigned char {
   mark = '(',
   stop = '.',
@@ -124,7 +124,7 @@ class PickleReader {
     return push(std::bit_cast<double>(bits));
   }
 
-  /// What stands above a place of the stack, taken from it.
+  /// Takes the items above a place from the stack.
   std::vector<Number> above(std::size_t place) {
     std::vector<Number> items(stack_.begin() + static_cast<std::ptrdiff_t>(place), stack_.end());
     stack_.resize(place);

@@ -1,6 +1,6 @@
 #pragma once
 // Python's pickles, as far as they are plain data: numbers, texts, lists, tuples, dictionaries. To
-// unpickle runs whatever the file's writer wanted; here nothing is ever called, imported or built,
+// unpickle runs whatever the file's writer wanted. Here nothing is ever called, imported or built,
 // and an opcode that would is a mistake.
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class Pickle {
   [[nodiscard]] const Value& at(Number number) const { return values_[number]; }
   [[nodiscard]] std::size_t size() const { return values_.size(); }
 
-  /// Of a dictionary, by a text; nothing: it is none, or has no such key.
+  /// A dictionary's value by a text. Nothing: it is none, or has no such key.
   [[nodiscard]] std::optional<Number> find(Number dictionary, std::string_view key) const;
   /// Empty: it is no list or tuple.
   [[nodiscard]] const std::vector<Number>& items(Number list) const;

@@ -17,8 +17,9 @@ struct OptionTable {
   std::string_view values;
 };
 
-/// Of `run`, as docker 20.10 to 28.2, podman 4.3 to 5.4 and nerdctl 2.2 have them. None is a switch
-/// here and wants a value there. The names that --help does not show ("net") are in it, too.
+/// The options of `run`, as docker 20.10 to 28.2, podman 4.3 to 5.4 and nerdctl 2.2 have them. None
+/// is a switch here and wants a value there. The names that --help does not show ("net") are in it,
+/// too.
 constexpr OptionTable run_options = {
     .switches =
         " detach,d disable-content-trust env-host help http-proxy init interactive,i "
@@ -259,7 +260,7 @@ std::vector<std::string> without_options(const ContainerCommand& command,
   std::set<std::size_t> gone;
   for (const ContainerOption* option : options) {
     if (option->takes_next && option->word + 1 < words.size()) gone.insert(option->word + 1);
-    // Of "-ite A=B" the letters before it stay.
+    // In "-ite A=B" the letters before it stay.
     if (option->letter > 1) {
       words[option->word].resize(option->letter);
     } else {

@@ -1,6 +1,6 @@
 #pragma once
-// A command line of docker, podman or nerdctl that starts a container, read as its engine reads it:
-// options of the engine, options of `run`, image. Pure.
+// A command line of docker, podman or nerdctl that starts a container. It is read as its engine
+// reads it: options of the engine, options of `run`, image. Pure.
 
 #include <cstddef>
 #include <optional>
@@ -17,7 +17,7 @@ struct ContainerOption {
   std::string name;      // the long form without dashes: "env" for -e
   std::string value;     // of a switch: "true", or what stands behind its "="
   std::size_t word = 0;  // where it stands
-  /// Where its letter stands in a word of short options ("-ite"); 0: a long option.
+  /// The place of its letter in a word of short options ("-ite"); 0: a long option.
   std::size_t letter = 0;
   bool takes_next = false;  // its value is the next word
   /// "--gpus all", "-e X=1"
@@ -41,8 +41,8 @@ struct ContainerCommand {
   [[nodiscard]] std::string image_name() const;
 };
 
-/// Nothing: another command (by its first word and what the engine is told to do). invalid: an
-/// option that is not known, so that where the image stands cannot be told; says how to write it.
+/// Nothing: another command, by its first word and what the engine is told to do. invalid: an
+/// option is not known, so the image's position cannot be told. The error says how to write it.
 [[nodiscard]] Result<std::optional<ContainerCommand>> read_container_command(
     const std::vector<std::string>& command);
 

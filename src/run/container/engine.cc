@@ -69,7 +69,7 @@ const ContainerOption* engine_option(const ContainerCommand& command, std::strin
   return last == command.engine_options.rend() ? nullptr : &*last;
 }
 
-/// The context that docker goes by where nothing names a host, and who says so; nothing: its own
+/// The context that docker uses where nothing names a host, and what names it. Nothing: its own
 /// engine here.
 std::optional<std::pair<std::string, std::string>> docker_context(
     const ContainerCommand& command, const std::vector<std::string>& environment) {
@@ -96,8 +96,8 @@ Result<void> find_docker_endpoint(const ContainerCommand& command,
     engine.endpoint_by = option->text(command.words);
     return {};
   }
-  // As docker's client has it: --context, --host, DOCKER_HOST, DOCKER_CONTEXT, the one in use; and
-  // the context "default" is what DOCKER_HOST says.
+  // docker's client takes the first of --context, --host, DOCKER_HOST, DOCKER_CONTEXT, the current
+  // context. The context "default" means what DOCKER_HOST says.
   const auto* option = engine_option(command, "context");
   const bool is_named = option != nullptr && option->value != "default";
   const auto host = value_of(environment, "DOCKER_HOST");
@@ -169,7 +169,7 @@ std::optional<TwoPart> nerdctl_version(std::string_view said) {
 constexpr TwoPart nerdctl_with_cdi{2, 1};
 constexpr TwoPart nerdctl_with_cdi_alone{2, 3};
 
-/// What nerdctl's own file says.
+/// The settings in nerdctl's own file.
 std::string nerdctl_file_folders(const std::vector<std::string>& environment,
                                  const std::string& root) {
   const std::string own = value_of(environment, "XDG_CONFIG_HOME")
@@ -392,7 +392,7 @@ Result<InspectedImage> parse_inspected_image(std::string_view text, std::string_
     const std::string known = text_of(one);
     const std::size_t at = known.find('@');
     if (at == known.npos) continue;
-    // Of "busy" some engines say "docker.io/library/busy".
+    // Some engines call "busy" "docker.io/library/busy".
     std::string_view repository = repository_of(known);
     for (const std::string_view implied : {"docker.io/", "library/"}) {
       if (repository.starts_with(implied) && !wanted.starts_with(implied)) {

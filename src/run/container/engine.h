@@ -22,14 +22,14 @@ namespace berth {
     const ContainerCommand& command, const std::vector<std::string>& environment, Clock& clock,
     const std::string& root = "");
 
-/// What the engine of this command is, where nothing in it contradicts the lease, and where it can
-/// be given devices at all. Of a simulated server nothing is asked.
+/// The engine of this command. Fails if the command contradicts the lease, or if the engine cannot
+/// be given devices. For a simulated server no engine is asked.
 [[nodiscard]] Result<ContainerEngine> fit_container(const ContainerCommand& command,
                                                     const RunOptions& options,
                                                     const RunServices& services);
 
-/// What the image of this command bakes in as CUDA_VISIBLE_DEVICES, where it is here and the engine
-/// answers fast; nothing: it sets none, or that is not known.
+/// The value of CUDA_VISIBLE_DEVICES that this command's image sets. Nothing: it sets none, the
+/// image is not here, or the engine does not answer fast.
 [[nodiscard]] std::optional<std::string> devices_set_by_image(
     const ContainerCommand& command, const std::vector<std::string>& environment, Clock& clock);
 
@@ -54,10 +54,10 @@ struct InspectedContainer {
   friend bool operator==(const InspectedContainer&, const InspectedContainer&) = default;
 };
 
-/// Of what an engine's program writes on standard error: it answered, and has no such container.
+/// Whether an engine's program answered that it has no such container. `error`: its standard error.
 [[nodiscard]] bool says_no_such_container(std::string_view error);
 
-/// Of what docker, podman and nerdctl print; several at a time.
+/// Reads what docker, podman and nerdctl print; several at a time.
 [[nodiscard]] Result<std::vector<InspectedContainer>> parse_inspected(std::string_view json);
 
 /// An image, as `image inspect` tells of it.
@@ -65,12 +65,12 @@ struct InspectedImage {
   std::string id;                                     // "sha256:…"; empty: not told
   Reading<std::string> digest = Absent::unsupported;  // it came from no registry
 };
-/// Of one that is in several repositories, the digest in that of `name`.
+/// If an image is in several repositories: the digest in that of `name`.
 [[nodiscard]] Result<InspectedImage> parse_inspected_image(std::string_view json,
                                                            std::string_view name);
 
-/// What prints the exit code of a container that has ended and is removed, one line for each of its
-/// ends, and returns at once. Empty: its engine's `wait` misses none.
+/// The command that prints the exit code of a container that has ended and is removed. It prints
+/// one line for each end, and returns at once. Empty: the engine's `wait` misses none.
 [[nodiscard]] std::vector<std::string> words_for_code_in_events(const RunContainer& container);
 
 /// "docker -H unix:///x inspect ID" as words.

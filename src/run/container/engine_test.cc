@@ -126,7 +126,7 @@ TEST(InspectedContainer, OtherTextIsNone) {
   EXPECT_TRUE(parse_inspected("[3, null]"));
 }
 
-/// Where podman's containers run, and by whose word. Of another machine nothing is asked.
+/// Where podman's containers run, and what says so. No other machine is asked.
 std::pair<std::string, std::string> podmans_endpoint(
     std::vector<std::string> words, const std::vector<std::string>& environment = {}) {
   const TemporaryDirectory nowhere;
@@ -197,7 +197,7 @@ class DockersEndpoint : public testing::Test {
     const std::string text = R"({"currentContext": ")" + name + R"("})";
     EXPECT_TRUE(write_file_atomically(directory_ / ".docker/config.json", text, 0600));
   }
-  /// The endpoint, and by whom.
+  /// The endpoint, and what names it.
   std::pair<std::string, std::string> of(std::vector<std::string> words,
                                          std::vector<std::string> environment) {
     environment.push_back("PATH=" + (directory_ / "") + ":/usr/bin:/bin");

@@ -75,7 +75,7 @@ Error ask_engine(const RunContainer& container, std::vector<std::string> words) 
 
 Result<StopResult> end_left_container(const RunRecord& run, const RunContainer& container,
                                       std::chrono::milliseconds grace, Clock& clock) {
-  // What to execute stands in a file that its owner may write.
+  // The command to execute stands in a file that the run's owner may write.
   if (run.owner.uid != ::geteuid()) {
     return fail(ErrorCode::no_permission,
                 "the container of run {} is left without a keeper. Only {} can end it, with `berth "

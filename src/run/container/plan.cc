@@ -56,7 +56,7 @@ bool is_cdi_of_cards(std::string_view value) {
          value.starts_with("intel.com/gpu");
 }
 
-/// What stands before the first colon: the host's side.
+/// The part before the first colon: the host's side.
 std::string_view host_part(std::string_view value) { return value.substr(0, value.find(':')); }
 
 bool mounts_cards(std::string_view value) {
@@ -321,7 +321,7 @@ Result<ContainerStart> start_container_with(const ContainerCommand& command,
                                             const Snapshot& snapshot, const ContainerEngine& engine,
                                             const ContainerTerms& terms) {
   ContainerStart start{.command = command.words};
-  // Of a simulated server no engine has the cards.
+  // No engine has the cards of a simulated server.
   if (!snapshot.simulated) {
     auto words = device_words(command, devices, snapshot, engine);
     if (!words) return std::unexpected(std::move(words).error());

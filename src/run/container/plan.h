@@ -1,7 +1,7 @@
 #pragma once
-// What `berth run -- docker run …` makes of a command line: what in it contradicts the lease is
-// refused before the job waits for anything; what gives the container its devices is put in once
-// they are known. Pure.
+// What `berth run -- docker run …` makes of a command line. Options that contradict the lease are
+// refused before the job waits for anything. Options that give the container its devices are added
+// once these are known. Pure.
 
 #include <functional>
 #include <optional>
@@ -26,15 +26,15 @@ struct ContainerEngine {
   /// The CDI files that it reads; none where it knows no CDI.
   CdiSpecs cdi;
   std::vector<std::string> cdi_folders;
-  /// What lets it take --gpus: a file of NVIDIA's container toolkit; empty: nothing.
+  /// A file of NVIDIA's container toolkit, which lets the engine take --gpus; empty: there is none.
   std::string toolkit;
 };
 
 /// Text of a file named on the command line; nothing: it cannot be read.
 using ReadText = std::function<std::optional<std::string>(const std::string& path)>;
 
-/// What of the command contradicts the lease, each with its reason, and the line without it.
-/// Nothing: it fits. `job` is the whole job, for that line.
+/// The parts of the command that contradict the lease, each with its reason, and the line without
+/// them. Nothing: it fits. `job` is the whole job, for that line.
 [[nodiscard]] std::optional<Error> contradiction_in(const ContainerCommand& command,
                                                     const ContainerEngine& engine,
                                                     const JobSpec& job, const ReadText& read);
@@ -71,8 +71,9 @@ struct ContainerStart {
 /// The label by which a container of a run is found.
 inline constexpr std::string_view container_label = "berth.run";
 
-/// A job's variables, and where its command starts enroot or apptainer, the cards for their tools
-/// as well: these ask an image else, which often wants all. enroot hands none of the others on.
+/// A job's variables. If its command starts enroot or apptainer, the variables that name the cards
+/// for their tools are added. Without them these tools ask the image, which often wants all cards.
+/// enroot passes none of the other variables on.
 [[nodiscard]] std::vector<Variable> with_cards_for_tools(std::vector<Variable> variables,
                                                          const std::vector<std::string>& command);
 

@@ -327,8 +327,8 @@ void ContainerWatch::perform(const StopContainer& order) {
 
 void ContainerWatch::perform(const KillContainer&) {
   if (act_.is_under_way()) {
-    // It kills by itself when its time is over; one that does not is given up, and the next call
-    // comes in a second.
+    // The engine itself kills when its time is over. An engine that does not is given up, and the
+    // next call comes in a second.
     if (!kills_ && stop_until_ && clock_.now() >= *stop_until_) act_.end();
     return;
   }
@@ -338,8 +338,9 @@ void ContainerWatch::perform(const KillContainer&) {
 
 void ContainerWatch::perform(const RemoveContainer&) {
   if (act_.is_under_way()) return;
-  // podman's has a first process that waits for its start, below one that is told the id: both
-  // descend from the client, have its lease, and stay when the container is removed.
+  // podman's container has a first process that waits for its start. Its parent has the id among
+  // its words. Both descend from the client and have its lease. Both stay when the container is
+  // removed.
   for (const ProcessId& process : run_processes(terms_.keeper, terms_.proc)) {
     const auto words = read_proc_file(fmt::format("{}/{}/cmdline", terms_.proc, process.pid));
     if (!words || words->find(container_.id) == std::string::npos) continue;
@@ -354,8 +355,8 @@ void ContainerWatch::perform(const RecordContainer&) {
     container_.image = seen->image;
     if (!seen->image_id.empty()) container_.image_id = seen->image_id;
     if (!seen->image_digest.empty()) container_.image_digest = seen->image_digest;
-    // Of one that was killed an engine may say no too early: podman 4.3.1 does. The count is sure.
-    // One that was removed at its end was last seen alive: that no says nothing.
+    // An engine may say no too early of a container that was killed: podman 4.3.1 does. The count
+    // is sure. A container that was removed at its end was last seen alive: that no says nothing.
     const auto& says = seen->oom_killed.get();
     const bool was_killed = plan_.code() == shell_exit_code({.signal = SIGKILL});
     const bool is_sure = !seen->is_running && !was_killed;

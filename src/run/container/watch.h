@@ -1,7 +1,7 @@
 #pragma once
 // The keeper's side of its run's container: does what the plan (run/container/watch_plan.h)
-// answers. The engine is asked by its own program, in a child each, so that one that does not
-// answer holds nothing up.
+// answers. Each question to the engine goes through the engine's own program, in a child. So an
+// engine that does not answer holds nothing up.
 
 #include <sys/types.h>
 

@@ -12,10 +12,10 @@ using std::chrono::seconds;
 /// An image may have to be pulled first: somebody looks once a second then.
 constexpr Duration longest_id_pause = seconds(1);
 constexpr Duration first_look_pause = milliseconds(200);
-/// Of one that is not followed by its process, or whose engine does not answer.
+/// For a container whose process is not followed, or whose engine does not answer.
 constexpr Duration longest_look_pause = seconds(30);
-/// How long one that was made may take to start once its client has gone, and how long an engine to
-/// notice the end of a process.
+/// How long a container may take to start after its client has gone. Also how long an engine may
+/// take to notice the end of a process.
 constexpr Duration patience_with_engine = seconds(10);
 /// How long after its client was ended an engine may still come to make the container.
 constexpr Duration patience_with_making = seconds(1);
@@ -57,7 +57,7 @@ std::vector<WatchAction> WatchPlan::step(const WatchEvent& event, Instant now) {
       actions.push_back(RecordContainer{});
       return finish(actions), actions;
     }
-    if (!waited->code) return look_later(now), actions;  // it may fail at once, again and again
+    if (!waited->code) return look_later(now), actions;  // it may fail at once, repeatedly
     look(actions);
   } else if (const auto* ended = std::get_if<ClientEnded>(&event)) {
     given_up_at_ = now + patience_with_engine;
@@ -116,8 +116,8 @@ void WatchPlan::on_inspected(const ContainerInspected& event, Instant now, Actio
     if (client_ && lives && !std::exchange(told_, true)) actions.push_back(TellRunsOn{*client_});
     return look_later(now);
   }
-  // One that is removed has ended: where its process is seen to live, the engine was restarted
-  // without it, or is another one.
+  // A removed container has ended. But if its process still lives, the engine was restarted without
+  // it, or another engine answers.
   const bool is_removed = event.how == How::gone;
   if (is_removed && followed_ != 0 && !process_gone_) return look_later(now);
   // nerdctl tells the id before it makes the container.
@@ -203,7 +203,7 @@ void WatchPlan::end_container(Instant now, Actions& actions) {
   look_at_.reset();
   id_at_.reset();
   if (!id_.empty()) actions.push_back(RecordContainer{});
-  // Of one that removes itself at its end only `wait` tells the code, a moment later.
+  // If the container removes itself at its end, only `wait` tells the code, a moment later.
   if (client_ && is_waited_for_ && !code_) {
     code_until_ = now + patience_with_engine;
   } else if (client_) {
@@ -211,7 +211,8 @@ void WatchPlan::end_container(Instant now, Actions& actions) {
   }
 }
 
-/// The container's own code where it is known; else its client's, who passes it on if it was there.
+/// The container's own code where it is known. Else the client's code: a client that was there
+/// passes the container's on.
 void WatchPlan::finish(Actions& actions) {
   over_ = true;
   // podman's client says 0 where it was ended before anything ran.

@@ -1,6 +1,6 @@
 #pragma once
-// How the keeper follows the container of its run: a pure state machine, as run/keeper_plan.h. The
-// run lasts as long as its container, whatever becomes of the client that started it.
+// How the keeper follows the container of its run: a pure state machine, like run/keeper_plan.h.
+// The run lasts as long as its container, even if the client that started it ends.
 
 #include <optional>
 #include <string>

@@ -46,7 +46,7 @@ bool has(const std::vector<WatchAction>& actions) {
   return std::ranges::any_of(actions,
                              [](const WatchAction& one) { return std::holds_alternative<T>(one); });
 }
-/// Of the run; nothing: it goes on, or nobody can tell.
+/// The end of the run. Nothing: it goes on, or nobody can tell.
 std::optional<Exit> end_in(const std::vector<WatchAction>& actions) {
   for (const WatchAction& one : actions) {
     if (const auto* over = std::get_if<RunOver>(&one)) return over->exit;

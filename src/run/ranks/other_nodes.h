@@ -1,9 +1,8 @@
 #pragma once
-// The ranks that a job has on Slurm's other nodes. Each of these nodes has a `berth run` of its
-// own, started by srun, so that its cards are claimed and watched there as any job's. What the
-// nodes tell each other are files in the record of the run on the first: a table of ranks from
-// each, and the signals that all are to get. srun itself passes no signal on: at TERM it has the
-// step killed.
+// The ranks that a job has on Slurm's other nodes. srun starts a `berth run` of its own on each
+// node. So its cards are claimed and watched there as any job's. The nodes tell each other by files
+// in the record of the run on the first node. Each node writes a table of its ranks; another file
+// has the signals for all. srun itself passes no signal on: at TERM it has the step killed.
 
 #include <sys/types.h>
 
@@ -34,7 +33,7 @@ class OtherNodes {
   /// Whether the child was a node's.
   bool take_end(pid_t pid, const Exit& exit);
   [[nodiscard]] bool is_any_alive() const;
-  /// Of the nodes that still live, each rank gets it. SIGKILL: Slurm ends them.
+  /// Sends it to each rank of the nodes that still live. SIGKILL: Slurm ends them.
   void signal(int number) const;
   /// What their launchers wrote by now, put into the table; whether anything is new.
   bool read_into(RunRanks& table);

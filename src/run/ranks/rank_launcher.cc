@@ -191,8 +191,8 @@ class RankLauncher {
                                      : Error(ErrorCode::no_permission, error.said()));
   }
 
-  /// What comes through a terminal or a pipe has one reader: rank 0. A terminal none: a process
-  /// group of its own may not read from it.
+  /// Input from a pipe or a file has one reader: rank 0 of the first node. A terminal has none, as
+  /// a process group of its own may not read from it.
   static void connect(int rank, int out, bool is_first_node) {
     if (out >= 0) {
       (void)::dup2(out, STDOUT_FILENO);
@@ -368,7 +368,8 @@ class RankLauncher {
     tell_(RanksUnrecorded{written.error().said()});
   }
 
-  /// As any job waits for the reader of what it printed last; who wants its end does not.
+  /// Waits, as any job does, for the reader of its last output. It does not wait if its end is
+  /// wanted.
   void finish_output() {
     output_.finish();
     while (output_.has_more() && !is_end_wanted_) {

@@ -1,13 +1,12 @@
 #pragma once
-// The first process of a job that is several ranks (`--ddp`): starts them, passes on what they
-// print, ends with them. For the keeper it is the job, so that lease, stop, time limit and record
-// are what they are for any job.
+// The first process of a job that is several ranks (`--ddp`). It starts them, passes on what they
+// print, and ends with them. For the keeper it is the job. So lease, stop, time limit and record
+// are as for any job.
 //
-// The ranks are a process group each: a signal to the job, from whomever, is handed to each of them
-// once. Each writes into a file of the record, which is read here and shown line by line; so no
-// rank waits for a slow reader, and nothing is lost with this process. Where that is killed, the
-// kernel kills the ranks (PR_SET_PDEATHSIG): without it nobody would end those who wait for a dead
-// one.
+// Each rank is a process group: every signal to the job is handed to each of them once. Each rank
+// writes into a file of the record. This process reads that and shows it line by line. So no rank
+// waits for a slow reader, and nothing is lost if this process ends. If it is killed, the kernel
+// kills the ranks (PR_SET_PDEATHSIG). Without that, ranks that wait for a dead one would never end.
 
 #include <functional>
 #include <string>
@@ -32,7 +31,7 @@ struct RankNodeFailed {
   int node = 0;
   Exit exit;
 };
-/// What starts the ranks of a node has ended badly. It names the rank itself.
+/// The process that starts the ranks of a node has ended badly. It names the rank itself.
 struct TorchrunFailed {
   int node = 0;
   Exit exit;
@@ -41,15 +40,15 @@ struct TorchrunFailed {
 struct RanksKilled {
   std::vector<int> ranks;  // empty: torchrun
 };
-/// What cannot be written goes on unseen.
+/// The table of ranks cannot be written, and what happens to them goes on unseen.
 struct RanksUnrecorded {
   Sentence why;
 };
 using RankNews =
     std::variant<RankFailed, RankNodeFailed, TorchrunFailed, RanksKilled, RanksUnrecorded>;
 
-/// Of the first that failed; 0 where all ended well. busy: the port that the caller chose by
-/// MASTER_PORT is taken. `print` is called for whole lines, with the rank in front.
+/// The end of the first rank that failed; 0: all ended well. busy: the port that the caller chose
+/// by MASTER_PORT is taken. `print` is called for whole lines, with the rank in front.
 [[nodiscard]] Result<Exit> run_ranks(const RankPlan& plan, const std::vector<std::string>& command,
                                      const std::vector<std::string>& environment, Clock& clock,
                                      const std::function<void(const RankNews&)>& tell);

@@ -1,5 +1,6 @@
 #pragma once
-// What ranks print, from their files to one descriptor: whole lines, each with its rank in front.
+// Copies the ranks' output from their files to one descriptor: whole lines, each with its rank in
+// front.
 
 #include <cstddef>
 #include <string>
@@ -10,8 +11,8 @@
 
 namespace berth {
 
-/// Puts "[1] " in front of each line. What ends with a carriage return is a line as well: progress
-/// bars write nothing else for hours.
+/// Puts "[1] " in front of each line. A carriage return also ends a line: progress bars write
+/// nothing else for hours.
 class RankLines {
  public:
   explicit RankLines(int rank);
@@ -35,7 +36,7 @@ class RankOutput {
   bool pass_on();
   /// Reads to the end of all files. Then pass_on() is to be called as long as anything is left.
   void finish();
-  /// Something waits for its reader, who is still there.
+  /// Something waits for its reader, and the reader is still there.
   [[nodiscard]] bool has_more() const { return to_ >= 0 && !waiting_.empty(); }
   [[nodiscard]] int descriptor() const { return to_; }
 

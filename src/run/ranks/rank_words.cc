@@ -15,7 +15,7 @@ namespace {
 
 bool is_python(std::string_view word) { return name_of_program(word).starts_with("python"); }
 
-/// What stands behind the interpreter, as torchrun takes it: a script or `-m MODULE`.
+/// The words behind the interpreter, as torchrun takes them: a script or `-m MODULE`.
 std::vector<std::string> words_for_torchrun(const std::vector<std::string>& command) {
   if (!is_python(command.front())) {
     std::vector<std::string> words = command;
@@ -138,7 +138,7 @@ std::vector<std::string> environment_on_node(const RankPlan& plan, int node,
                     {"MASTER_PORT", std::to_string(master_port)},
                     {std::string(rank_node_variable),
                      rank_node_text({.node = node, .nodes = plan.nodes, .record = plan.record})}});
-  // What says of a process that it is this run's, and has this node's lease and cards.
+  // Variables that make a process this run's, with this node's lease and cards.
   constexpr std::string_view own[] = {"BERTH_RUN",       "BERTH_LEASE",    "BERTH_MARKS",
                                       "BERTH_SUBMITTED", "SLURM_JOB_GPUS", "CUDA_VISIBLE_DEVICES"};
   std::erase_if(there, [&](const std::string& one) {
@@ -226,8 +226,8 @@ std::vector<Variable> common_variables(const std::vector<std::string>& environme
                                      {"PYTHONUNBUFFERED", "1"},
                                      {"PYTHONFAULTHANDLER", "1"}};
   if (!record.empty()) {
-    // PyTorch's flight recorder, by its names before 2.9 and since: the last so many operations,
-    // written into the record where one times out.
+    // PyTorch's flight recorder, by its names before 2.9 and since. It keeps the last operations
+    // and writes them into the record when one times out.
     const std::string dumps = record + "/fr_";
     for (const char* name : {"TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"}) {
       variables.emplace_back(name, "2000");

@@ -1,6 +1,6 @@
 #pragma once
-// What a job of several ranks is started with: its command line, where each rank is kept, and what
-// tells it its place among the others. Pure.
+// How a job of several ranks is started. Has its command line, the place of each rank, and the
+// variables that tell a rank its place. Pure.
 
 #include <chrono>
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace berth {
 /// Whether there is a program of this name.
 using IsProgram = std::function<bool(const std::string& name)>;
 
-/// The command of a job with ranks as it is started: a script alone is Python's; with
-/// RanksBy::torchrun, torchrun with that script, but where there are `several_nodes`, each of which
+/// The command that starts a job with ranks. If it is a script alone, Python starts it. With
+/// RanksBy::torchrun, torchrun starts that script. With `several_nodes` it does not, as each node
 /// has its own words. invalid: ranks cannot be started so.
 [[nodiscard]] Result<std::vector<std::string>> command_with_ranks(const JobSpec& job,
                                                                   bool several_nodes,
@@ -58,7 +58,7 @@ struct RankPlan {
 /// "0-3,8".
 [[nodiscard]] std::string cpu_list_text(const std::vector<int>& cpus);
 
-/// What srun hands on to another node's `berth run`: of which ranks its own are a part.
+/// srun hands this on to another node's `berth run`. It says which ranks that node's own are among.
 inline constexpr std::string_view rank_node_variable = "BERTH_RANK_NODE";
 struct RankNode {
   int node = 1;
@@ -97,8 +97,9 @@ struct PlaceAmongRanks {
 /// RANK, WORLD_SIZE and their like, as torchrun has them.
 [[nodiscard]] std::vector<Variable> place_variables(const PlaceAmongRanks& place);
 
-/// What every rank has set where its caller did not choose: threads, output at once, and what shows
-/// where it hangs. `record`: where dumps go; empty: nowhere. Nothing that changes how ranks talk.
+/// Variables that every rank gets where its caller did not choose. They are for threads, output at
+/// once, and signs of where a rank hangs. `record`: where dumps go; empty: nowhere. None changes
+/// how ranks talk.
 [[nodiscard]] std::vector<Variable> common_variables(const std::vector<std::string>& environment,
                                                      unsigned threads, const std::string& record);
 

@@ -1,6 +1,6 @@
 #pragma once
-// `berth run` inside a Slurm job. Slurm has chosen the cards: berth uses these, claims them in the
-// node's ledger at once, and waits for nobody. Who else is on them is a leftover, and is told of.
+// `berth run` inside a Slurm job. Slurm has chosen the cards. berth uses these, claims them in the
+// node's ledger at once, and waits for nobody. Other processes on them are leftovers, and are told.
 
 #include <functional>
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace berth {
 
-/// What Slurm says to a program on one of its nodes.
+/// The facts that Slurm gives a program on one of its nodes.
 struct SlurmAllocation {
   std::string job;
   /// The cards of the step, or else of the job, as Slurm numbers them: "0,1". Nothing: it has none,
@@ -30,22 +30,23 @@ struct SlurmAllocation {
 [[nodiscard]] std::optional<SlurmAllocation> slurm_allocation(
     const std::function<std::optional<std::string>(const char* name)>& variable);
 
-/// The first number in a visible-devices list that Slurm did not give: "3". Pure. Nothing: none, or
-/// it cannot be told: UUIDs, or where cards that were not given are hidden, and numbers begin anew.
+/// The first number in a visible-devices list that Slurm did not give: "3". Pure. Nothing: there is
+/// none, or it cannot be told. It cannot for UUIDs. It cannot where other cards are hidden, as
+/// numbers begin anew there.
 [[nodiscard]] std::optional<std::string> not_given_by_slurm(std::string_view list,
                                                             std::string_view cards,
                                                             const Snapshot& snapshot);
 
-/// Slurm's numbers as this job's own, which begin with 0 again where ConstrainDevices hides the
-/// others: a job that sees as many cards as it was given sees these. Else unchanged. Pure.
+/// Slurm's numbers as this job's own. ConstrainDevices hides the other cards, and numbers begin
+/// with 0 again. A job that sees as many cards as it was given sees these. Else unchanged. Pure.
 [[nodiscard]] std::string cards_as_seen(const std::string& cards, const Snapshot& snapshot);
 
-/// The snapshot as Slurm sees it: on these devices there is nobody but leases of this user, who may
-/// start several runs in one job; nobody waits. Pure.
+/// The snapshot as Slurm sees it: these devices hold only leases of this user, and nobody waits.
+/// The user may start several runs in one job. Pure.
 [[nodiscard]] Snapshot as_allocated(Snapshot snapshot, const std::vector<DeviceId>& devices,
                                     uid_t uid);
 
-/// Who is on the devices that were chosen, and should not be: a sentence each. Pure.
+/// Processes on the chosen devices that should not be there: a sentence each. Pure.
 [[nodiscard]] std::vector<Sentence> leftovers_on(const std::vector<Choice>& chosen,
                                                  const Snapshot& snapshot, uid_t uid);
 

@@ -100,7 +100,7 @@ Result<std::optional<Exit>> exit_by_slurm(const RunSlurm& slurm, const SlurmClie
   return unanswered(*said);
 }
 
-/// Of an array: its tasks' own records say how each ended; the first that went wrong counts.
+/// For an array: its tasks' own records say how each ended. The first that went wrong counts.
 std::optional<Exit> exit_of_tasks(const RunRecord& run) {
   std::optional<Exit> first;
   const std::string runs = run.directory.substr(0, run.directory.rfind('/'));
@@ -281,7 +281,7 @@ Result<void> scancel(std::vector<std::string> words, const RunSlurm& slurm,
 
 Result<StopResult> stop_slurm_run(const RunRecord& run, const RunSlurm& slurm,
                                   std::chrono::milliseconds grace, const SlurmClient& client) {
-  // Where its keeper is on this machine, that ends it as any run, container and all.
+  // If its keeper is on this machine, the keeper ends it as any run, container and all.
   if (run.end || run.state == RunState::running) return stop_run(run, grace, client.clock);
   if (run.owner.uid != FileOwner::ourselves().uid) {
     return fail(ErrorCode::no_permission, "run {} is {}'s: only they can stop it", run.manifest.id,

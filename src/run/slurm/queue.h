@@ -1,6 +1,6 @@
 #pragma once
-// What Slurm says of a run's job, asked rarely: a run's record is written by its own job, and is
-// what counts. Slurm alone knows why a job has not begun, and that it never will.
+// What Slurm says of a run's job, asked rarely. The job itself writes the run's record, and that
+// counts. Only Slurm knows why a job has not begun, or that it never will.
 
 #include <functional>
 #include <optional>
@@ -17,7 +17,7 @@
 
 namespace berth {
 
-/// One line of squeue. Fixed columns, as all versions print them alike: the JSON of squeue changed
+/// One line of squeue. It has fixed columns, which all versions print alike. squeue's JSON changed
 /// its form three times, and wants a plugin that some sites lack.
 struct SlurmJob {
   std::string id;      // "12", "12_3", "12_[4-9]"
@@ -45,8 +45,8 @@ struct SlurmClient {
   std::vector<std::string> environment;
 };
 
-/// What Slurm says of the run now, in words; where it knows that the job is over and the record
-/// does not say how it ended, that is written there. An error: Slurm does not answer.
+/// What Slurm says of the run now, in words. If Slurm knows that the job is over, and the record
+/// has no end, the end is written there. An error: Slurm does not answer.
 [[nodiscard]] Result<Sentence> ask_slurm(const RunRecord& run, const RunSlurm& slurm,
                                          const SlurmClient& client);
 
@@ -54,8 +54,8 @@ struct RunOnSlurm {
   RunRecord run;
   RunSlurm slurm;
 };
-/// Of several at once, in their order; the first error is the last that is told. Each cluster is
-/// asked once, and again of a job that it did not name.
+/// Asks for several at once, in their order. The first error is the last that is told. Each cluster
+/// is asked once, and again for a job that it did not name.
 [[nodiscard]] std::vector<Result<Sentence>> ask_slurm_of(const std::vector<RunOnSlurm>& runs,
                                                          const SlurmClient& client);
 
@@ -64,8 +64,8 @@ struct RunOnSlurm {
                                                 std::chrono::milliseconds grace,
                                                 const SlurmClient& client);
 
-/// For who waits for the run: asks Slurm after 5 s, then at longer and longer intervals, 60 s at
-/// most. What it says is told once each.
+/// For a caller that waits for the run. Asks Slurm after 5 s, then at longer and longer intervals,
+/// 60 s at most. Tells each answer once.
 class SlurmPolling {
  public:
   SlurmPolling(const RunRecord& run, SlurmClient client,

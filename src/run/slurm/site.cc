@@ -40,7 +40,7 @@ std::vector<const Device*> cards_of(const Snapshot& snapshot) {
   return cards;
 }
 
-/// What of a script is the same everywhere; @ is the program.
+/// The parts of the scripts that are the same everywhere; @ is the program.
 constexpr std::string_view health_script = R"sh(#!/bin/sh
 # HealthCheckProgram of slurm.conf. Slurm sets SLURMD_NODENAME alone, and its exit code does nothing.
 PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin; export PATH

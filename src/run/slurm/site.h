@@ -1,6 +1,6 @@
 #pragma once
 // What an administrator writes into a Slurm site's files for one node, from what berth sees there.
-// Pure: nothing is written; who runs it compares, and copies.
+// Pure: nothing is written. The administrator compares and copies.
 
 #include <string>
 
@@ -15,8 +15,8 @@ struct SlurmSite {
   std::string cgroup;  // of cgroup.conf
   /// A HealthCheckProgram. Slurm gives it SLURMD_NODENAME alone, and ignores its exit code.
   std::string health;
-  /// Prolog and Epilog in one: ends what the job has left in containers, as its user, and waits for
-  /// its cards. Those that stay busy take the node out, never the job.
+  /// Prolog and Epilog in one. Ends what the job has left in containers, as its user, and waits for
+  /// its cards. Cards that stay busy take the node out, never the job.
   std::string around_job;
 };
 

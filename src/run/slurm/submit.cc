@@ -20,7 +20,7 @@ namespace {
 
 constexpr Duration sbatch_patience = std::chrono::seconds(60);
 
-/// What Slurm chooses by rules of its own.
+/// The option that asks for something Slurm chooses by rules of its own.
 std::optional<std::string> slurms_own(const JobSpec& job) {
   const Request& request = job.request;
   if (!request.only.empty()) return "--only";
@@ -54,7 +54,7 @@ std::string own_output(const std::string& directory) {
   return directory + "/" + std::string(record_file::output);
 }
 
-/// Of the same job; the array's own number is shared by all tasks.
+/// The task of the same job. The array's own number is shared by all tasks.
 std::string task_of(const RunOptions& options) {
   return value_of(options.environment, "SLURM_ARRAY_TASK_ID").value_or("");
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Handing a job to Slurm. What Slurm starts on the node is `berth run` itself, so that record, log,
-// samples, limits and stop are as on one machine; Slurm chooses node and cards.
+// Hands a job to Slurm. Slurm chooses node and cards, and starts `berth run` itself on the node. So
+// record, log, samples, limits and stop are as on one machine.
 
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace berth {
 
-/// What sbatch is told beyond the job itself; empty: nothing.
+/// Settings for sbatch beyond the job itself; empty: none.
 struct SbatchSettings {
   std::string gpu_type;
   std::string partition;

@@ -105,7 +105,7 @@ class SlurmStartsAgain : public testing::Test {
     EXPECT_TRUE(write_file_atomically(first_start_->path_of(record_file::slurm),
                                       run_slurm_to_json({.job = "7"}), 0600));
   }
-  /// Of which run the one that begins now is a retry; whether it has a record of its own.
+  /// The run that the new one is a retry of. Also whether the new one has a record of its own.
   std::pair<std::string, bool> begin(std::vector<std::string> more) {
     RunOptions options;
     options.state_directory = state_;

@@ -57,7 +57,7 @@ struct Charts {
   /// What there is nothing to draw of, and why, translated: "PCIe: not supported by this device".
   std::vector<std::string> not_drawn;
 };
-/// Of one run: a line per device. Of several: a line per run, of all its devices together.
+/// For one run: a line per device. For several: a line per run, of all its devices together.
 [[nodiscard]] Charts charts_of(const Report& report);
 
 /// 1, 2, 2.5 or 5 times a power of ten: `range` in about `parts` steps.
@@ -69,7 +69,7 @@ struct Charts {
 /// The letter that a run has in a comparison: A, B, …
 [[nodiscard]] std::string run_letter(std::size_t run);
 
-/// Where things are in the picture, for who draws and for who tests it.
+/// The places of things in the picture, for the writer and for its test.
 struct ChartFrame {
   static constexpr double width = 440;
   static constexpr double height = 190;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t at(Curve quantity) { return static_cast<std::size_t>(quantity); }
 
-/// Of all devices together: of bytes and watts the sum, of all else the mean.
+/// For all devices together: bytes and watts are summed, all else is the mean.
 bool is_mean(Curve quantity) {
   static const auto means = [] {
     std::array<bool, device_quantities> found{};
@@ -27,8 +27,8 @@ bool is_mean(Curve quantity) {
   return means.at(at(quantity));
 }
 
-/// Per second; nothing where a counter went back (the driver or the sampler began anew) or one of
-/// the two is missing.
+/// Per second. Nothing: a counter went back (the driver or the sampler began anew), or one of the
+/// two is missing.
 template <class T>
 std::optional<double> rate(const Reading<T>* before, const Reading<T>& now, double seconds) {
   if (before == nullptr || !before->get() || !now.get() || seconds <= 0) return std::nullopt;

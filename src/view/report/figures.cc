@@ -29,13 +29,13 @@ std::string or_why(const Reading<T>& reading, Text text) {
   return fmt::format("– ({})", reason_text(reading.why()));
 }
 
-/// Of a run that has not started there is no such figure.
+/// A run that has not started has no such figure.
 template <class T, class Text>
 std::string of_job(const ReportRun& run, const Reading<T>& reading, Text text) {
   return has_no_job(run.record) ? "" : or_why(reading, text);
 }
 
-/// Of devices: a run without one has no such reading, and nothing failed.
+/// A figure of devices. A run without one has no such reading, and nothing failed.
 template <class T, class Text>
 std::string of_devices(const ReportRun& run, const Reading<T>& reading, Text text) {
   if (has_no_job(run.record)) return "";

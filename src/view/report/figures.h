@@ -45,7 +45,7 @@ struct EnvironmentTable {
 /// How much of a run was of which sort, the largest share first: name, duration, percent.
 [[nodiscard]] std::vector<FigureRow> phase_rows(const ReportRun& run);
 
-/// Of a run of several ranks: each with its node, device, CPUs and end. Empty: it is none.
+/// For a run of several ranks: each with its node, device, CPUs and end. Empty: it is none.
 [[nodiscard]] std::vector<FigureRow> rank_rows(const ReportRun& run);
 [[nodiscard]] std::vector<std::string> rank_columns_of_report();
 

@@ -28,7 +28,7 @@ template <class Part>
 std::string section_per_run(const Report& report, std::string_view heading, Part part) {
   std::string html;
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
-    // What stands beside it may be of the same run: a region's name says of what it is, too.
+    // Another region may be of the same run, so a region's name also says what it shows.
     std::string label(heading);
     if (report.runs.size() > 1) label += ", " + run_heading(report, i);
     const std::string text = part(report.runs[i], label);

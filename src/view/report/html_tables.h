@@ -10,7 +10,7 @@
 namespace berth {
 
 struct HtmlTable {
-  std::string label;                 // what it is, for who cannot see it
+  std::string label;                 // what it is, for readers who cannot see it
   std::vector<std::string> columns;  // the heading of the row's name, then those of its values
   std::vector<FigureRow> rows;
   /// `even` names of one width; `comparing` as well, and rows whose values differ stand out.

@@ -1,12 +1,12 @@
 #pragma once
-// Text from outside, put into HTML and Markdown so that it stays text whatever it holds.
+// Puts text from outside into HTML and Markdown so that it stays text.
 
 #include <string>
 #include <string_view>
 
 namespace berth {
 
-/// For HTML and SVG, between tags and inside of double quotes: control characters, bidi overrides
+/// For HTML and SVG, between tags and inside of double quotes. Control characters, bidi overrides
 /// and broken UTF-8 are shown as \xNN, markup as itself.
 [[nodiscard]] std::string html_escaped(std::string_view text);
 

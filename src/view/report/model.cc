@@ -40,8 +40,8 @@ bool is_counter(std::string_view name) {
 
 bool says_a_number(const Mark& mark) { return !numbers_in(mark.text).empty(); }
 
-/// Marks to draw and list: first those in words, which are few and mean most; of the rest as many,
-/// evenly, as there is room for. In the order of time.
+/// Marks to draw and list, in the order of time. Those in words come first: they are few and mean
+/// most. The rest fills the room that is left, evenly.
 std::vector<std::size_t> chosen_marks(const std::vector<Mark>& marks) {
   std::vector<std::size_t> in_words;
   std::vector<std::size_t> in_numbers;
@@ -200,7 +200,7 @@ std::int64_t ReportRun::length_ms() const {
   // A hostile file may say any number.
   constexpr std::int64_t hundred_years = 3'155'760'000'000;
   if (const auto took = lasted(record, as_of)) return std::min(took->count(), hundred_years);
-  // Of another machine and perhaps going on: as far as its samples reach.
+  // A run of another machine may be going on: it counts as far as its samples reach.
   std::int64_t length = 0;
   const auto points = curves.whole(Curve::main_memory).points();
   if (!points.empty()) length = points.back().at_ms;

@@ -1,7 +1,7 @@
 #pragma once
-// Report: everything that `berth report` says of one or more runs, as a value. It is put together
-// from records, samples, marks, events and findings by pure functions; three writers (html.cc,
-// markdown.cc, json.cc) show it.
+// Report: everything that `berth report` says of one or more runs, as a value. Pure functions build
+// it from records, samples, marks, events and findings. Three writers (html.cc, markdown.cc,
+// json.cc) show it.
 
 #include <algorithm>
 #include <array>
@@ -104,8 +104,8 @@ class RunCurves {
 
   [[nodiscard]] std::size_t devices() const { return per_device_.size(); }
   [[nodiscard]] const Track& of_device(std::size_t device, Curve quantity) const;
-  /// Of all devices together (the sum, of utilisation, temperature and clock the mean; absent where
-  /// one is), and of the processes.
+  /// Of all devices together, and of the processes. It is the sum; for utilisation, temperature and
+  /// clock the mean. Absent if one device's is.
   [[nodiscard]] const Track& whole(Curve quantity) const;
   /// Why the last reading of it that is missing is.
   [[nodiscard]] Absent why_absent(Curve quantity) const;
@@ -165,8 +165,8 @@ struct ReportPhase {
   Sentence name;
 };
 
-/// Start-up, work, its pauses and the tail, in the order of time. Of more than a hundred pauses the
-/// longest.
+/// Start-up, work, its pauses and the tail, in the order of time. If there are more than a hundred
+/// pauses, only the longest.
 [[nodiscard]] std::vector<ReportPhase> report_phases(const Phases& phases,
                                                      std::span<const Sample> samples,
                                                      WallTime started);
@@ -240,7 +240,7 @@ struct Report {
   WallTime written;
   ReportPrice price;
   std::vector<ReportRun> runs;
-  /// Of each run after the first: what differs from the first.
+  /// For each run after the first: how it differs from the first.
   std::vector<ManifestDiff> differences;
   /// The longest of its runs.
   [[nodiscard]] std::int64_t length_ms() const;

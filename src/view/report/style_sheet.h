@@ -1,5 +1,5 @@
 #pragma once
-// How a report looks: on a screen, light or dark, on a telephone and on paper. Of each colour the
+// How a report looks: on a screen, light or dark, on a telephone and on paper. Each colour's
 // contrast against its page is at least 4.5 for text and 3 for lines.
 
 #include <string_view>

@@ -28,11 +28,11 @@ class ChartScale {
     const double share = static_cast<double>(at_ms) / static_cast<double>(chart_.length_ms);
     return Frame::left + std::clamp(share, 0.0, 1.0) * (Frame::right - Frame::left);
   }
-  /// Of a value in the chart's unit.
+  /// For a value in the chart's unit.
   [[nodiscard]] double y(double value) const {
     return y_on_axis(chart_.logarithmic ? std::log10(value) : value);
   }
-  /// Of a value as the axis counts.
+  /// For a value as the axis counts.
   [[nodiscard]] double y_on_axis(double value) const {
     const double share = (value - chart_.bottom) / (chart_.top - chart_.bottom);
     return Frame::bottom - std::clamp(share, 0.0, 1.0) * (Frame::bottom - Frame::top);

@@ -17,9 +17,9 @@ class Track {
   /// A week of samples becomes this many columns at most, and never fewer than half of it.
   static constexpr std::size_t most_columns = 480;
 
-  /// `at_ms` since the start of the run; what is before it is left out, and so is what is no
-  /// number. In the order of time, else it is put where it belongs without a line. Without a value
-  /// for longer than longest_step_ms, and than two columns, there is a gap between two.
+  /// `at_ms`: since the start of the run. Values before the start are left out, and so is what is
+  /// no number. A value out of the order of time is put where it belongs, without a line. A gap
+  /// stands where no value came for longer than longest_step_ms and than two columns.
   void add(std::int64_t at_ms, double value);
   /// The same of what comes when it comes: however far apart, a line leads from one to the next.
   void add_mark(std::int64_t at_ms, double value);

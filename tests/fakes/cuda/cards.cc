@@ -199,7 +199,7 @@ int cuInit(unsigned) {
   if (wanted == "crash") std::abort();
   if (wanted.starts_with("error:")) return std::atoi(wanted.c_str() + 6);
   if (const int code = fault("cuInit")) return code;
-  if (begun_by != 0) return has_begun() ? 0 : not_initialized;  // in a child of who began it
+  if (begun_by != 0) return has_begun() ? 0 : not_initialized;  // in a forked child
   const auto shown = shown_cards();
   if (shown.empty()) return no_device;
   frozen() = shown;

@@ -1,5 +1,5 @@
-// The fake driver's contexts, streams and events. All is done when a call returns, so waiting for a
-// stream is only when pools give back what they keep.
+// The fake driver's contexts, streams and events. All is done when a call returns. So waiting for a
+// stream only makes pools give back what they keep.
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ bool fill(Context& one, int device) {
   return true;
 }
 
-/// As the driver does when whoever let go of a device was the last.
+/// As the driver does when the last user of a device has let go of it.
 void end(Context& one) {
   one.modules.clear();
   release_memory(&one);

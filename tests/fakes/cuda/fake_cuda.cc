@@ -1,9 +1,9 @@
 // A libcuda.so.1 for tests. BERTH_FAKE_CUDA says which devices there are: "UUID=name;UUID=name" in
-// CUDA's order (UUIDs as 32 hexadecimal digits), or "error:999" (what cuInit answers), "hang",
-// "crash". More of a device may follow: "UUID=name=4G=0000:01:00.0=8.0", its memory (else 1 MiB),
-// PCI address and compute capability. CUDA_VISIBLE_DEVICES holds as it is when cuInit is called.
-// Memory is the host's, kernels run in ptx_machine. BERTH_FAKE_CUDA_FAULT lets things go wrong,
-// several separated by commas:
+// CUDA's order (UUIDs as 32 hexadecimal digits). Or it is "error:999" (what cuInit answers), "hang"
+// or "crash". More of a device may follow: "UUID=name=4G=0000:01:00.0=8.0". That is its memory
+// (else 1 MiB), PCI address and compute capability. CUDA_VISIBLE_DEVICES counts as it is when
+// cuInit is called. Memory is the host's, kernels run in ptx_machine. BERTH_FAKE_CUDA_FAULT lets
+// things go wrong, several separated by commas:
 //
 //   NAME=CODE    the function of that name answers that
 //   hang:NAME    it does not come back; NAME@N: of device N alone
@@ -17,8 +17,8 @@
 //   fragmented   a pool serves nothing from what was freed in it
 //
 // BERTH_FAKE_CUDA_KEEP names a directory that the text of each module is written to.
-// BERTH_FAKE_CUDA_MEMORY names a file in which processes count what they use of the same cards; it
-// is made by the first. BERTH_FAKE_CUDA_CONTEXT=300M is what a context takes.
+// BERTH_FAKE_CUDA_MEMORY names a file in which processes count what they use of the same cards. The
+// first process makes it. BERTH_FAKE_CUDA_CONTEXT=300M is what a context takes.
 
 #include <time.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// What the parts of the fake libcuda.so.1 share: the cards and whether the driver has begun
-// (cards.cc), what is used of them (usage.cc), memory with an address (memory.cc), faults.
-// fake_cuda.cc says how it is told.
+// What the parts of the fake libcuda.so.1 share. That is the cards and whether the driver has begun
+// (cards.cc), and what is used of them (usage.cc). Also memory with an address (memory.cc), and
+// faults. fake_cuda.cc says how it is told.
 //
 // Programs call a driver from atexit as well: nothing here has a destructor that runs then.
 
@@ -45,14 +45,14 @@ std::size_t bytes_of(const std::string& text);
 std::vector<std::string> entries(const std::string& text, char separator);
 bool has_fault(const std::string& wanted);
 
-/// Those that CUDA_VISIBLE_DEVICES showed when cuInit was first called.
+/// The cards that CUDA_VISIBLE_DEVICES showed when cuInit was first called.
 const std::vector<Card>& cards();
 /// None: there is no such device.
 const Card* card(int device);
 /// This very process called cuInit: what a parent began does not count, as with the driver.
 bool has_begun();
 
-/// What the function of that name answers whatever it is asked; 0: nothing of that kind.
+/// The code that the function of that name must answer; 0: no such fault.
 int fault(const char* name);
 
 /// Memory of a card that is in use, by all processes that share BERTH_FAKE_CUDA_MEMORY. false: it

@@ -1,5 +1,5 @@
-// The fake driver's memory with an address: of the host, at the same address for both, and counted
-// for its card. Nothing is resident before it is written to.
+// The fake driver's memory with an address. It is the host's, at the same address for both, and
+// counts for its card. Nothing is resident before it is written to.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ namespace fake {
 namespace {
 
 constexpr std::size_t page = 4096;
-/// Where cards are as small as this, memory comes filled with what nobody asked for.
+/// On cards as small as this, memory comes filled with arbitrary bytes.
 constexpr std::size_t small_card = std::size_t{1} << 20U;
 
 std::mutex memory_guard;  // of all below
@@ -202,8 +202,8 @@ int cuPointerGetAttribute(void* data, int attribute, Address address) {
   return 0;
 }
 
-/// CUipcMemHandle. Another process is given pages of its own, which are counted once: by whom they
-/// were allocated.
+/// CUipcMemHandle. Another process is given pages of its own, which count once: for the process
+/// that allocated them.
 struct IpcHandle {
   std::size_t bytes;
   int number;  // of the card, wherever it is shown

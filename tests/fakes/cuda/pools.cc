@@ -1,5 +1,5 @@
-// The fake driver's memory pools. A pool reserves in steps, keeps what was freed until a stream, an
-// event or a context is waited for, and then as much as its threshold says.
+// The fake driver's memory pools. A pool reserves in steps. It keeps what was freed until a stream,
+// an event or a context is waited for. After that it keeps as much as its threshold says.
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #pragma once
-// A small machine for PTX: runs what the driver would compile for a card, one thread of a block
-// after the other, from barrier to barrier. It knows the instructions that simple kernels are made
-// of; a module with another one is refused, as a driver refuses what it cannot compile.
+// A small machine for PTX. It runs what the driver would compile for a card. It runs one thread of
+// a block after the other, from barrier to barrier. It knows the instructions of simple kernels. A
+// module with another instruction is refused, as a driver refuses what it cannot compile.
 
 #include <cstdint>
 #include <expected>

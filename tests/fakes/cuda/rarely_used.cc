@@ -1,5 +1,5 @@
-// What older programs ask the driver for, so that one that names all of it (pycuda) can be loaded:
-// a stack of contexts, and names that are there and can nothing.
+// Functions that older programs ask the driver for. With them a program can be loaded that names
+// all of them (pycuda). They are a stack of contexts, and names that are there and do nothing.
 
 #include <vector>
 

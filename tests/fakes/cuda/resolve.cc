@@ -1,6 +1,6 @@
-// cuGetProcAddress of the fake driver, exactly as drivers 535 and 550 answer it: of the rows of a
-// name, the newest that is no newer than the version asked for. With flag 2 (per-thread streams)
-// the rows of that kind alone, where the name has any.
+// cuGetProcAddress of the fake driver, exactly as drivers 535 and 550 answer it. It takes the
+// newest row of a name that is no newer than the version asked for. With flag 2 (per-thread
+// streams) it takes rows of that kind alone, if the name has any.
 
 #include <dlfcn.h>
 

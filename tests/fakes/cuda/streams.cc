@@ -1,5 +1,5 @@
-// What more JAX asks of the fake driver's streams, events and pinned memory to list its cards, take
-// memory and copy. All is done when the call returns.
+// More of the fake driver's streams, events and pinned memory, for JAX. JAX asks for it to list its
+// cards, take memory and copy. All is done when the call returns.
 
 #include <cstring>
 

@@ -1,6 +1,6 @@
-// What is used of the cards: of this process alone, or, with BERTH_FAKE_CUDA_MEMORY, of all that
-// name the same file. There each process has a row, which counts while it lives: memory of a killed
-// one is free again, as with the driver.
+// What is used of the cards by this process. With BERTH_FAKE_CUDA_MEMORY it is what all processes
+// use that name the same file. Each has a row there, which counts while the process lives. So
+// memory of a killed process is free again, as with the driver.
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -114,7 +114,7 @@ ProcessRow& own_row(Table& table) {
   std::abort();  // more processes than a test has
 }
 
-/// Of all processes; a row of one that has ended is emptied.
+/// The sum over all processes. A row of a process that has ended is emptied.
 std::size_t sum(Table& table, std::size_t number, bool sweep) {
   std::size_t bytes = 0;
   for (ProcessRow& row : table.rows) {

@@ -143,8 +143,8 @@ int cuMemRetainAllocationHandle(Address* block, void* address) {
   return 0;
 }
 
-/// As a file descriptor. Who imports it is given pages of its own, which are counted for who made
-/// them.
+/// As a file descriptor. An importing process gets pages of its own, which count for the process
+/// that made them.
 int cuMemExportToShareableHandle(void* shared, Address block, int type, unsigned long long) {
   if (type != 1) return not_supported;
   const std::lock_guard lock(virtual_memory_guard);

@@ -1,7 +1,7 @@
-/* Stand-ins for libcublas and libcublasLt: as a launched kernel, a product computes nothing. Every
-   name of the real library that is not here answers "success" (tools/frameworks.py writes those of
-   the library that pip brought). The real ones carry a runtime of their own that asks the driver
-   for its proof. */
+/* Stand-ins for libcublas and libcublasLt: a product computes nothing, like a launched kernel.
+   Every other name of the real library answers "success": tools/frameworks.py writes those names
+   from the library that pip brought. The real ones carry a runtime of their own that asks the
+   driver for its proof. */
 
 static int made; /* what handles point at */
 

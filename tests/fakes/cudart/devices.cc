@@ -16,7 +16,7 @@ thread_local int entered = -1;  // whose context the thread has
 std::mutex guard;  // of what follows
 std::array<void*, 64> contexts{};
 
-/// Where cudaDeviceProp of CUDA 12's driver_types.h has what CUdevice_attribute of that number
+/// The place in cudaDeviceProp (CUDA 12's driver_types.h) of what CUdevice_attribute of that number
 /// says.
 struct Place {
   std::size_t offset;

@@ -1,10 +1,11 @@
-// A stand-in for libcudart.so.12 on host memory, for tests: with it, CUDA builds of PyTorch run
-// unmodified where there is no card. Memory, devices, errors and their order are real. A kernel
-// that is launched does nothing, so results are not.
+// A stand-in for libcudart.so.12 on host memory, for tests. With it, CUDA builds of PyTorch run
+// unmodified where there is no card. Memory, devices, errors and their order are real. A launched
+// kernel does nothing, so results are not.
 //
-// It binds to libcuda.so.1 as the real runtime does: at the first call that needs it, by dlopen and
-// cuGetProcAddress_v2 for all else. It stands in the runtime's place and never plays what the real
-// one and the driver prove to each other: it asks for no private table (cuGetExportTable).
+// It binds to libcuda.so.1 as the real runtime does, at the first call that needs it. It uses
+// dlopen, and cuGetProcAddress_v2 for all else. The real runtime and the driver prove something to
+// each other; this stands in its place and never plays that. So it asks for no private table
+// (cuGetExportTable).
 
 #include <dlfcn.h>
 

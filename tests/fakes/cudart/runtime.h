@@ -1,7 +1,7 @@
 #pragma once
 
-// What the parts of the stand-in libcudart.so.12 share: the driver it binds to, the device of the
-// calling thread, the last error. errors.cc begins with what it is.
+// What the parts of the stand-in libcudart.so.12 share. These are the driver it binds to, the
+// device of the calling thread, and the last error. errors.cc begins with what it is.
 
 #include <cstddef>
 

@@ -1,7 +1,7 @@
 // A libdcmi.so that plays the Ascend chips of a snapshot (BERTH_FAKE_DCMI=FILE) behind the real
-// one's binary interface (probe/dcmi/abi.h). BERTH_FAKE_DCMI_CHIPS of them are a card, 1 unless
-// said. BERTH_FAKE_DCMI_FAULTS has what to do wrong, as the fake NVML's, or "@FILE", which is read
-// at every call; a chip is "CARD.CHIP".
+// one's binary interface (probe/dcmi/abi.h). A card has BERTH_FAKE_DCMI_CHIPS of them, 1 unless
+// said. BERTH_FAKE_DCMI_FAULTS says what to do wrong, as for the fake NVML. Or it is "@FILE", which
+// is read at every call. A chip is "CARD.CHIP".
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 #pragma once
-// How the fake answers from Device::details: a cell as the number, the enumerator or the text that
-// the driver's function gives. Its tables were written from nvml.h, apart from the probe's, so that
-// a wrong number on either side is seen.
+// How the fake answers from Device::details. It turns a cell into the number, the enumerator or the
+// text that the driver's function gives. Its tables were written from nvml.h, apart from the
+// probe's. So a wrong number on either side is seen.
 
 #include <cmath>
 #include <cstring>
@@ -84,8 +84,8 @@ inline Return put_text_cell(const Call& call, char* out, unsigned length, const 
   return call.put_text(out, length, reading);
 }
 
-/// A function that fills a structure answers as the first detail that is in it; the others, where
-/// absent, are 0, as nothing else can be said of them.
+/// A function that fills a structure answers as the first detail in it. The others are 0 if absent,
+/// as the structure has no way to say so.
 inline Return answer_as(const Call& call, const Cell& first) {
   return first.get() || call.lie() ? success : code_of(first.why());
 }

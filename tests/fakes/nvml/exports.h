@@ -1,11 +1,11 @@
 #pragma once
-// How an exported function of the fake library is written: most are a getter of one reading of the
+// How an exported function of the fake library is written. Most are a getter of one reading of the
 // machine that it plays (machine.h), in one line.
 
 #include "machine.h"
 
-// An exported function. What stubs.cc (generated from the symbol lists) defines weakly, these
-// define for good.
+// An exported function. It replaces the weak one of that name in stubs.cc, which is generated from
+// the symbol lists.
 #define FAKE_NVML extern "C" __attribute__((visibility("default"))) Return
 
 // A getter of one number: NAME(device, TYPE*) answers the reading MEMBER of the snapshot's device.

@@ -33,7 +33,7 @@ FAKE_NVML_GETTER(nvmlDeviceGetCurrPcieLinkWidth, unsigned, pcie_width)
 FAKE_NVML_GETTER(nvmlDeviceGetMaxPcieLinkWidth, unsigned, pcie_width_max)
 FAKE_NVML_GETTER(nvmlDeviceGetPcieReplayCounter, unsigned, pcie_replays)
 
-// Of an instance: its place among those of its card.
+// For an instance: its place among those of its card.
 FAKE_NVML nvmlDeviceGetIndex(Handle handle, unsigned* out) {
   return on_device(__func__, handle, [&](const Call& call, const FakeDevice& it) {
     if (it.parent == nullptr) return call.put(out, it.index);
@@ -244,8 +244,8 @@ FAKE_NVML nvmlDeviceGetMemoryInfo(Handle handle, MemoryV1* out) {
 FAKE_NVML nvmlDeviceGetMemoryInfo_v2(Handle handle, MemoryV2* out) {
   return on_device(__func__, handle, [&](const Call& call, const auto& it) {
     if (out == nullptr) return invalid_argument;
-    // Alone among the functions with a version tag: seen by programs that write 2 where the tag
-    // belongs, on drivers 510 to 610.
+    // It alone among the functions has a version tag. Some programs write 2 in the tag's place:
+    // this answer was seen then, on drivers 510 to 610.
     if (out->version != 0x2000028) return function_not_found;
     const berth::Device& data = it.data;
     Return code = call.put(&out->total, data.memory_total);

@@ -1,5 +1,5 @@
-// Events: those of the machine's `xids` whose time comes after the registration, and what a test
-// writes into the file BERTH_FAKE_NVML_EVENTS after it: lines "INDEX XID" or "INDEX dbe".
+// Events: those of the machine's `xids` whose time comes after the registration. Also what a test
+// writes after it into the file BERTH_FAKE_NVML_EVENTS: lines "INDEX XID" or "INDEX dbe".
 
 #include <cstdlib>
 #include <memory>

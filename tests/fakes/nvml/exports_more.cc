@@ -153,9 +153,9 @@ constexpr SampleKind sample_kinds[] = {
 
 }  // namespace
 
-// Their mean over time is the average: each tells of the time since the one before it, so that the
-// first, which is about the average, tells of none. Then come the lowest, what makes up the rest of
-// the sum, and the highest.
+// Their mean over time is the average. Each sample tells of the time since the one before it. So
+// the first, which is about the average, tells of none. Then come the lowest, the rest of the sum,
+// and the highest.
 std::vector<Sample> fake_nvml::made_up_samples(const FakeDevice& it, unsigned kind) {
   for (const SampleKind& row : sample_kinds) {
     if (row.kind != kind) continue;

@@ -1,7 +1,7 @@
-// The private table that the vendor's own tool asks for: a library without one is "of another
-// version" to it. What is here was seen from outside, on the tools of 535 to 555: the first word is
-// the table's size in bytes, then come functions; a missing one is "Uninitialized" in a cell, one
-// that answers "not supported" is N/A.
+// The private table that the vendor's own tool asks for. To the tool a library without one is "of
+// another version". The table was seen from outside, on the tools of 535 to 555. Its first word is
+// its size in bytes, then come functions. A missing one is "Uninitialized" in a cell. One that
+// answers "not supported" is N/A.
 
 #include <array>
 #include <cstdio>
@@ -40,7 +40,8 @@ void write(NamedProcess& to, const berth::GpuProcess& from) {
   std::snprintf(to.name.data(), to.name.size(), "%s", name_of_process(from.pid).c_str());
 }
 
-/// In the list of who computes are clients of MPS, too; a list of its own tells which they are.
+/// Clients of MPS are in the list of computing processes, too. A list of its own tells which they
+/// are.
 template <berth::GpuUse List>
 bool belongs_to(berth::GpuUse use) {
   using enum berth::GpuUse;

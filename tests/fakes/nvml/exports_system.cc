@@ -197,8 +197,8 @@ extern "C" __attribute__((visibility("default"))) const char* nvmlErrorString(Re
   return "Unknown Error";
 }
 
-// What stubs.cc calls for a function that the snapshot says nothing about: device functions have
-// the device first, the others get a null or a value that is no device.
+// stubs.cc calls this for a function that the snapshot says nothing about. Device functions have
+// the device first. The others get a null or a value that is no device.
 extern "C" Return fake_nvml_unmodelled(const char* function, Handle handle) {
   const FakeDevice* device = device_of(handle);
   const Call call(function, device == nullptr ? "" : device->label);

@@ -4,9 +4,9 @@
 //   nvmlDeviceGetTemperature@3=15;nvmlDeviceGetName@*=hang;nvmlInit_v2=9;*@2=sleep:20ms;
 //   nvmlDeviceGetFanSpeed=lie:250
 //
-// FUNCTION or *, then @DEVICE (an index, "3.0" for the first MIG instance of GPU 3, * or nothing:
-// all), then a return code, "hang", "sleep:N ms" (then the true answer) or "lie:VALUE" (success
-// with this value). The first that fits counts.
+// FUNCTION or *, then @DEVICE, then the fault. DEVICE: an index, "3.0" for the first MIG instance
+// of GPU 3, * or nothing for all. The fault: a return code, "hang", "sleep:N ms" (then the true
+// answer) or "lie:VALUE" (success with this value). The first that fits counts.
 
 #include <chrono>
 #include <optional>

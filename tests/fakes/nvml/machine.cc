@@ -24,7 +24,7 @@ struct State {
   berth::Snapshot snapshot;
   std::vector<std::unique_ptr<FakeDevice>> devices;
   std::vector<FakeDevice*> gpus;
-  /// Of machines played before. Kept, so that no old handle is ever a new device's address.
+  /// Machines played before. They are kept, so that no old handle is ever a new device's address.
   std::vector<std::unique_ptr<FakeDevice>> gone;
   std::chrono::steady_clock::time_point started;
 };
@@ -39,7 +39,7 @@ std::string setting(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// BERTH_FAKE_NVML_FAULTS holds the faults, read at each initialisation, or "@FILE": then the file
+// BERTH_FAKE_NVML_FAULTS holds the faults, read at each initialisation. Or it is "@FILE": the file
 // is read at every call, so that a test can change its mind.
 const std::vector<Fault>& current_faults() {
   static std::vector<Fault> faults;
@@ -66,8 +66,8 @@ std::unique_ptr<FakeDevice> device_for(State& s, const berth::Device& device) {
   return std::make_unique<FakeDevice>();
 }
 
-// BERTH_FAKE_NVML_FILES=1: a card whose /dev/nvidiaN this process may not open is passed over, and
-// the others are counted without it, as driver 580.159.04 does (seen on an H100).
+// BERTH_FAKE_NVML_FILES=1: a card whose /dev/nvidiaN this process may not open is passed over. The
+// others are counted without it, as driver 580.159.04 does (seen on an H100).
 bool is_passed_over(const berth::Device& device) {
   if (setting("BERTH_FAKE_NVML_FILES") != "1" || !device.minor_number.get()) return false;
   const std::string path = "/dev/nvidia" + std::to_string(*device.minor_number.get());
@@ -136,8 +136,8 @@ Return load(State& s) {
 
 }  // namespace
 
-// BERTH_FAKE_NVML_LIVE=1: what changes in the file changes in the running machine, as when MIG is
-// set up anew; else the file is read when the driver is initialised.
+// BERTH_FAKE_NVML_LIVE=1: changes in the file change the running machine, as when MIG is set up
+// anew. Else the file is read when the driver is initialised.
 void follow_changes() {
   if (is_initialised() && setting("BERTH_FAKE_NVML_LIVE") == "1") load(state());
 }

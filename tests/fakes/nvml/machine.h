@@ -1,7 +1,7 @@
 #pragma once
-// The machine that the fake library plays: a snapshot (BERTH_FAKE_NVML=FILE), and how each call is
-// answered: not before initialisation, wrongly where a fault says so, "lost" for a lost device, and
-// otherwise with the snapshot's reading or the code that its absence stands for.
+// The machine that the fake library plays, a snapshot (BERTH_FAKE_NVML=FILE), and how each call is
+// answered. Before initialisation it is not. It is answered wrongly if a fault says so, and "lost"
+// for a lost device. Else the answer is the snapshot's reading, or the code for its absence.
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,7 +1,7 @@
-// A disk that fails: while the file that BERTH_FAKE_FAILING_WHILE names is there, what is done
-// below the directory BERTH_FAKE_FAILING_DISK fails as that file says. "quota": nothing can be made
-// or written (EDQUOT); what is there can be read and removed. "writes": no change of any kind
-// (EIO). "reads": no file's bytes and no list of names (EIO).
+// A disk that fails while the file that BERTH_FAKE_FAILING_WHILE names is there. Acts below the
+// directory BERTH_FAKE_FAILING_DISK then fail as that file says. "quota": nothing can be made or
+// written (EDQUOT); what is there can be read and removed. "writes": no change of any kind (EIO).
+// "reads": no file's bytes and no list of names (EIO).
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>

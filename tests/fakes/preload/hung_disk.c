@@ -1,7 +1,7 @@
-// A disk that takes nothing more: while the file that BERTH_FAKE_HUNG_WHILE names is there, whoever
-// writes or syncs a file below the directory BERTH_FAKE_HUNG_DISK waits. Reading goes on, as from
-// the kernel's cache. Below BERTH_FAKE_HUNG_HOME nothing can be opened or looked at meanwhile, as
-// where a file server has gone.
+// A disk that takes nothing more while the file that BERTH_FAKE_HUNG_WHILE names is there. A
+// program that writes or syncs a file below the directory BERTH_FAKE_HUNG_DISK waits. Reading goes
+// on, as from the kernel's cache. Below BERTH_FAKE_HUNG_HOME nothing can be opened or looked at
+// meanwhile, as if a file server had gone.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 // A machine whose date is set while programs run on it. The file that BERTH_FAKE_DATE names holds
-// one line for each time that happened: when (nanoseconds since 1970 by the real clock) and by how
-// many seconds all dates from then on differ from the real one. The steady clock is left alone, and
-// a file's times are those of the date at the moment when they were made.
+// one line for each change. It says when (nanoseconds since 1970 by the real clock). It also says
+// by how many seconds all dates from then on differ from the real one. The steady clock is left
+// alone. A file's times are those of the date when they were made.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // A directory service (LDAP, NIS) that does not answer: looking up a user's name hangs for ever.
-// With BERTH_FAKE_UNKILLABLE set, SIGKILL sent through a pidfd does nothing either, as with a
+// With BERTH_FAKE_UNKILLABLE set, SIGKILL sent through a pidfd does nothing either. So it is with a
 // process that is stuck in the kernel. BERTH_FAKE_ASKED names a file that is made when the first
 // name is asked for.
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
-// shim_of [--template FILE] [--root FOLDER] [--folder FOLDER]… [--programs NAME…] COMMAND…:
-// executes the command with the shim that prepare_shim() makes for this environment. Says on stderr
+// shim_of [--template FILE] [--root FOLDER] [--folder FOLDER]… [--programs NAME…] COMMAND…
+//
+// Executes the command with the shim that prepare_shim() makes for this environment. Says on stderr
 // what there is to say; without a shim the first line is "none: WHY". With `--print` it prints the
-// shim's paths instead.
-// --account FILE --limit UUID=BYTES makes the run's account first.
+// shim's paths instead. --account FILE --limit UUID=BYTES makes the run's account first.
 //
 // shim_of --told FILE: for each device of an account "charged highest refusals".
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the evaluation set of `berth explain` into a folder: make_series.py FOLDER.
 
-Deterministic, standard library alone. Whoever made it knew the rules' names and the sentence that doc/EXPLAIN.md
-says of each, and the format; neither the rules nor their thresholds, which were settled before.
+Deterministic, standard library alone. Its author knew the rules' names, the sentence that doc/EXPLAIN.md says of each,
+and the format. The rules and their thresholds were unknown to its author, and settled before.
 """
 
 import os

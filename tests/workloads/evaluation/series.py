@@ -1,5 +1,5 @@
-"""Series as jobs on real servers look, and how they are written: every file has a generator seeded with
-its own name, so that the same ones come out every time."""
+"""Series as jobs on real servers look, and how they are written. Every file has a generator seeded with its own name.
+So the same ones come out every time."""
 
 import gzip
 import io
@@ -13,8 +13,9 @@ GIB = 1 << 30
 MIB = 1 << 20
 NO = "unsupported"
 
-# name, memory bytes, limit W, idle W, highest SM clock, clock under load without any limit, clock at rest,
-# PCIe generation and width, counters of SM/tensor/DRAM, PCIe counters, NVLink, process utilisation, least/highest, temperatures idle and loaded
+# A row: name, memory bytes, limit W, idle W. Then the highest SM clock, the clock under load without any limit, the
+# clock at rest. Then PCIe generation and width, counters of SM/tensor/DRAM, PCIe counters, NVLink. Then process
+# utilisation, least/highest, temperatures idle and loaded.
 HW = {
     "h100": ("NVIDIA H100 80GB HBM3", 85520809984, 700, 70, 1980, 1980, 345, 5, 16, 1, 1, 1, 1, 1, 30, 66),
     "h100pcie": ("NVIDIA H100 PCIe", 85520809984, 350, 48, 1755, 1755, 345, 5, 16, 1, 1, 0, 1, 1, 33, 68),

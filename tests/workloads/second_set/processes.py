@@ -34,7 +34,7 @@ class Job:
         return int(max(0.0, amount * self.rng.gauss(1.0, 0.08)))
 
     def counted(self, cpu, delay, stall, span):
-        """Switches: voluntary ones by who waits, involuntary ones by who is pushed aside."""
+        """Switches: voluntary ones if it waits, involuntary ones if it is pushed aside."""
         idle = max(0.0, 1 - cpu)
         return {
             "voluntary_switches": self.spread((20 * idle + 400 * stall + 60 * min(cpu, 1)) * span / 1000),

@@ -1,5 +1,5 @@
-"""What record.py records: a program of programs/, how it is called, on which card, and why the answer is
-the one in the name."""
+"""What record.py records: a program of programs/, its arguments and its card. Also why the answer is the one in the
+name."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,8 @@ BUSY = "--framework torch --cpus 16"
 
 @dataclass(frozen=True)
 class Recording:
-    """One series. `delay`: how much waiting for a CPU is still no fault of this machine's; `heavy`:
-    needs both CPUs; `holds`: the program is on the device; `pace`: a run's record afterwards."""
+    """One series. `delay`: how much waiting for a CPU is still no fault of this machine's. `heavy`: needs both CPUs.
+    `holds`: the program is on the device. `pace`: a run's record afterwards."""
 
     why: str
     card: tuple

@@ -1,6 +1,5 @@
-"""A scene as the lines of a series. Quirks: no_minmax, no_process_sm, no_pcie, no_counters, no_pressure
-(readings that are not there), ticks (CPU time in clock ticks), flaky (a reading fails now and then), lean
-(few keys of a process)."""
+"""A scene as the lines of a series. Some quirks take readings away: no_minmax, no_process_sm, no_pcie, no_counters,
+no_pressure. ticks: CPU time in clock ticks. flaky: a reading fails now and then. lean: few keys of a process."""
 
 import random
 import zlib

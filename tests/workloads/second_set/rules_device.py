@@ -119,7 +119,7 @@ def throttled_power():
 
 
 def near_throttled_power():
-    """At the limit, as a card that is used well is, with the clock near its highest; or for a moment."""
+    """At the limit with the clock near its highest, as a card is that is used well. Or at the limit for a moment."""
     rows = [
         (H100, 0.96, 1.0, 1.0), (A100, 0.97, 1.0, 1.0), (V100, 0.95, 1.0, 1.0), (L40S, 0.97, 1.0, 1.0),
         (H200, 0.95, 0.9, 1.0),

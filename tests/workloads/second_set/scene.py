@@ -1,4 +1,4 @@
-"""What a made series is made of: cards, phases of what a GPU and its job do, and scenes of them."""
+"""What a made series is made of: cards, phases of a GPU and its job, and scenes of them."""
 
 from dataclasses import dataclass, fields
 
@@ -7,9 +7,9 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class Card:
-    """A GPU as its driver tells it. `rest`: idle watts and clock; `boost`: the share of the highest clock
-    that it really reaches; `counters`: SM, tensor and DRAM activity (Hopper); `consumer`: clocks fall
-    when nothing runs, also under a context."""
+    """A GPU as its driver tells it. `rest`: idle watts and clock. `boost`: the share of the highest clock that it
+    really reaches. `counters`: SM, tensor and DRAM activity (Hopper). `consumer`: clocks fall when nothing runs, also
+    under a context."""
 
     name: str
     memory: float
@@ -40,10 +40,10 @@ G1080 = Card("NVIDIA GeForce GTX 1080 Ti", 11.0, 250, (10, 139), 1911, 3, consum
 
 @dataclass
 class Phase:
-    """What happens for so many seconds; the rest are rates and shares of the time. `power`: of what lies
-    between idle and the limit; rx, tx, link, disk, read, write: MB a second; `main`, `worker`: CPU share of the main
-    thread and of each worker; `pool`: CPUs of the main process's other threads; `*_stall`: share spent
-    waiting for storage; `*_delay`: share spent waiting for a CPU; `temp`: degrees, 0: as the power says."""
+    """What happens for so many seconds. The rest are rates and shares of the time. `power`: of what lies between idle
+    and the limit. rx, tx, link, disk, read, write: MB a second. `main`, `worker`: CPU share of the main thread and of
+    each worker. `pool`: CPUs of the main process's other threads. `*_stall`: share spent waiting for storage.
+    `*_delay`: share spent waiting for a CPU. `temp`: degrees, 0: as the power says."""
 
     seconds: float = 1.0
     busy: float = 0.0
@@ -78,9 +78,9 @@ NUMBERS = [field.name for field in fields(Phase) if field.name not in ("seconds"
 
 @dataclass
 class Scene:
-    """One series. `cycle` repeats after `before`; `cycles` instead: one per device. `memory`: share of the
-    card's; `idle_children`: child processes that hold a device and do nothing; `absent`: seconds at the
-    start in which no process is there; `quirks`: see render.py."""
+    """One series. `cycle` repeats after `before`; `cycles` instead: one per device. `memory`: share of the card's.
+    `idle_children`: child processes that hold a device and do nothing. `absent`: seconds at the start in which no
+    process is there. `quirks`: see render.py."""
 
     why: str
     card: Card = H100
@@ -137,8 +137,8 @@ def cycle(*phases, **every):
 
 
 def fed(seconds, gap, kernel=None, during=None, **every):
-    """An iteration of so many seconds, of which the share `gap` is no kernel; `kernel` and `during`: what
-    is special about the one and the other."""
+    """An iteration of so many seconds. The share `gap` is no kernel. `kernel` and `during`: what is special about the
+    one and the other."""
     return cycle(
         wait(max(0.0005, seconds * gap), **(during or {})), kernels(seconds * (1 - gap), **(kernel or {})), **every
     )

@@ -1,4 +1,4 @@
-// Who had it, and when: bands below the axis of a chart.
+// The users of a device over time: bands below the axis of a chart.
 
 import { place_in, type Window } from "../model/scale";
 import { el } from "./element";

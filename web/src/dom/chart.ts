@@ -1,6 +1,5 @@
-// A chart over time: uPlot on a canvas; a slider for the keyboard, whose arrow keys go from one reading
-// to the next; its numbers as a sentence for those who do not see it, and as a table for those who
-// want them exactly.
+// A chart over time, by uPlot on a canvas. For the keyboard there is a slider, whose arrow keys go from one reading to
+// the next. A sentence tells the numbers to those who do not see the chart. A table tells them exactly.
 
 import type uPlot from "uplot";
 
@@ -35,7 +34,7 @@ export interface ChartOptions {
 
 const most_table_rows = 40;
 
-/// Of several lines in one chart.
+/// The colours of several lines in one chart.
 export const line_colours = [
   "--chart-load",
   "--chart-power",

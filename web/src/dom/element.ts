@@ -1,5 +1,5 @@
-// Building and updating elements. Text goes in as text nodes and attributes only: there is no way
-// from here to innerHTML, so a process may call itself whatever it likes.
+// Builds and updates elements. Text goes in as text nodes and attributes only. No way leads from
+// here to innerHTML, so a process may call itself whatever it likes.
 
 type Child = Node | string | null;
 type Attributes = Record<
@@ -67,8 +67,8 @@ export interface Part<T> {
   update(item: T): void;
 }
 
-/// Children of `parent` that follow a list: one part per key, made, moved and removed as the list
-/// says, updated where it stays.
+/// Children of `parent` that follow a list, one part per key. Parts are made, moved and removed as
+/// the list says. A part that stays is updated.
 export class Parts<T> {
   private parts = new Map<string, Part<T>>();
 

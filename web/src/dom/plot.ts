@@ -1,10 +1,10 @@
-// uPlot, run when the first chart is drawn and not before: it asks the browser how numbers and zones
-// are written, which is a third of the script's time to the first picture.
+// uPlot, run when the first chart is drawn and not before. It asks the browser how numbers and zones are written. That
+// takes a third of the script's time to the first picture.
 
 import type UPlot from "uplot";
 
-// The bundler's: what is required in a function runs when that is called. By this way a package gives
-// its CommonJS form, which is the class itself.
+// The bundler's `require`: a package that is required in a function runs when that function is called. Required so, it
+// gives its CommonJS form, which is the class itself.
 declare const require: (name: "uplot") => typeof UPlot;
 
 export function new_plot(

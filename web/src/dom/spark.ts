@@ -1,5 +1,4 @@
-// A small curve without an axis: what came last stands at the right. Where nothing was read, nothing
-// is drawn.
+// A small curve without an axis: the newest value stands at the right. Where nothing was read, nothing is drawn.
 
 import { set_attribute, svg } from "./element";
 import type { Column } from "../model/series";

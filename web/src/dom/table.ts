@@ -9,7 +9,7 @@ export interface TableColumn<T> {
   text?: (item: T) => string;
   /// For cells that are more than text: builds once, and gives back what updates it.
   cell?: (cell: HTMLTableCellElement) => (item: T) => void;
-  /// What a cell says when one rests on it: all of what is cut short, or why there is nothing.
+  /// A cell's hint: the whole of a text that is cut short, or why there is nothing.
   hint?: (item: T) => string | null;
   /// Left out on narrow screens.
   minor?: boolean;

@@ -1,4 +1,4 @@
-// What tells runs apart: their figures and parameters as rows, one column a run.
+// How runs differ: their figures and parameters as rows, one column a run.
 
 import { bytes, celsius, dash, duration, energy, moment, percent } from "./format";
 import { label_of } from "./state";
@@ -10,8 +10,8 @@ export interface Row {
   values: (string | null)[];
 }
 
-/// "--lr 3e-4", "--lr=3e-4", "lr=3e-4": what stands behind a name, by the name. A name that comes
-/// again has what stood there last, as most programs take it; what has no name goes by its place.
+/// The value behind each name: "--lr 3e-4", "--lr=3e-4", "lr=3e-4". A repeated name has its last
+/// value, as most programs take it. A word without a name goes by its place.
 export function parameters_of(command: readonly string[]): Map<string, string> {
   const found = new Map<string, string>();
   let place = 0;
@@ -101,7 +101,7 @@ export function differences(runs: readonly Run[], word: (name: string) => string
   ].filter(differs);
 }
 
-/// What a column is headed with: what its owner calls it, where no other is called so, else its id.
+/// A column's heading: its owner's name for the run if no other has it, else the id.
 export function run_labels(runs: readonly Run[]): string[] {
   const names = runs.map((run) => run.spec?.["name"] || run.id);
   return names.map((name, i) =>

@@ -1,12 +1,12 @@
-// What happened to the cards: what the history kept and what the stream has told since, as one list.
+// Events of the cards as one list: those that the history kept, and those of the stream since.
 
 import type { DeviceHealth, Finding, HealthNews, HealthState, LoggedEvent } from "./wire";
 
 /// As the stream told it, or as the log has it with what the rules still say of it.
 export type HealthEvent = HealthNews | (LoggedEvent & { state: HealthState | null });
 
-/// What tells one event from another. That it is over has a kind of its own in the log and none in the
-/// stream, but its moment alone is its own.
+/// What tells one event from another. The end of one has a kind of its own in the log, and none in the stream. But its
+/// moment is its own.
 export function event_key({ at_unix_ms, device, code }: HealthNews | LoggedEvent): string {
   return `${at_unix_ms} ${device} ${code}`;
 }
@@ -37,8 +37,8 @@ function finding_of(event: LoggedEvent, health: readonly DeviceHealth[]): Findin
     ?.findings.find((finding) => finding.code === code);
 }
 
-/// Each once, the newest first. Of what the rules find the log keeps neither how grave it is nor what to
-/// do about it: they say both, as long as they find it.
+/// Each once, the newest first. For a rule's finding the log keeps neither how grave it is nor what to do. The rules
+/// say both, as long as they find it.
 export function events_of(
   logged: readonly LoggedEvent[],
   told: readonly HealthNews[],

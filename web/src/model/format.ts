@@ -39,7 +39,7 @@ export function used_of(used: Maybe, total: Maybe, is_bound = false): string {
   return at_least(`${gib(used)} / ${gib(total)} GiB`, is_bound && (used ?? null) !== null);
 }
 
-/// What is used of a card's memory, of what there is.
+/// The used part of a card's memory, and the whole.
 export function memory_of(
   device: Pick<Device, "memory_used_bytes" | "memory_used_is_bound" | "memory_total_bytes">,
 ): string {

@@ -1,11 +1,11 @@
-// What a GPU's own page draws beyond the readings that every page has, and what it tells in words:
-// keys of doc/METRICS.md, as /gpu-status has them.
+// What a GPU's own page draws beyond the readings of every page, and what it tells in words. The
+// names are keys of doc/METRICS.md, as /gpu-status has them.
 
 import { bytes, dash, percent } from "./format";
 import type { SnapshotDevice } from "./wire";
 
 export interface ExtraLine {
-  /// Of its name for people.
+  /// Stands for its name for people.
   word: "sent" | "received" | "sm" | "tensor" | "dram" | null;
   key: string;
   /// As the history calls it; null: it keeps none.

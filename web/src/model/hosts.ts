@@ -3,8 +3,8 @@
 import { state_counts, standing_of, standings, type Standing } from "./state";
 import type { HostDevice, JoinedHost, Overview } from "./wire";
 
-/// The cards of which something is known now. A server that does not answer claims nothing: what it
-/// had when it was last seen is not counted as free.
+/// The cards of which something is known now. A server that does not answer claims nothing. What it had when it was
+/// last seen does not count as free.
 export function known_devices(host: JoinedHost): HostDevice[] {
   return host.state === "ok" ? host.devices : [];
 }
@@ -22,7 +22,7 @@ export function together(hosts: readonly JoinedHost[]): Together {
   };
 }
 
-/// Those with a card of that standing and with `words` in their name or among their users.
+/// Hosts with a card of that standing and with `words` in their name or among their users.
 export function chosen_hosts(
   hosts: readonly JoinedHost[],
   only: Standing | null,
@@ -38,7 +38,7 @@ export function chosen_hosts(
   });
 }
 
-/// Those that do not answer first, as somebody must see to them; else by name, "gpu2" before "gpu10".
+/// Servers that do not answer come first, as somebody must see to them. Then by name, "gpu2" before "gpu10".
 export function ordered(hosts: readonly JoinedHost[]): JoinedHost[] {
   // Made here: who sees one server should not wait for it.
   const collator = new Intl.Collator("en", { numeric: true });
@@ -46,7 +46,7 @@ export function ordered(hosts: readonly JoinedHost[]): JoinedHost[] {
   return [...hosts].sort((a, b) => rank(a) - rank(b) || collator.compare(a.name, b.name));
 }
 
-/// "5 free, 3 leased", for who does not see the cells; `word` names a standing.
+/// "5 free, 3 leased", for readers who do not see the cells. `word` names a standing.
 export function counted(host: JoinedHost, word: (standing: Standing) => string): string {
   const counts = state_counts(host.devices);
   return standings
@@ -80,8 +80,8 @@ export function this_host(overview: Overview): JoinedHost {
   };
 }
 
-/// A name in three parts: what it begins and ends with as all others do, and between them what tells
-/// it apart, which is never to be cut.
+/// A name in three parts: the beginning and the end that all others share, and the part between. That part tells it
+/// apart and must never be cut.
 export type NameParts = [string, string, string];
 export function name_parts(names: readonly string[]): (name: string) => NameParts {
   const shared = (all: readonly string[]): number => {

@@ -1,5 +1,5 @@
-// When the lines of a log were written, as far as they say so themselves. A line without a stamp
-// belongs to the stamped one before it; a log without stamps has no times, and none are invented.
+// When the lines of a log were written, as far as they say so themselves. A line without a stamp belongs to the stamped
+// one before it. A log without stamps has no times, and none are invented.
 
 export interface LogLine {
   text: string;
@@ -76,8 +76,8 @@ function stamp_of(line: string): Stamp | null {
   return { utc: digits.startsWith("-") ? utc + offset : utc - offset, zoned: true };
 }
 
-/// The server's zone, which a stamp without one is in: the quarter of an hour from UTC that lays the
-/// first stamp closest after the run's start. Null: there is no such stamp.
+/// The server's zone, for stamps without one. It is the quarter of an hour from UTC that puts the first stamp closest
+/// after the run's start. Null: there is no such stamp.
 function zone_shift(stamps: (Stamp | null)[], started: number): number {
   const first = stamps.find((stamp) => stamp !== null && !stamp.zoned);
   if (!first) return 0;

@@ -1,4 +1,4 @@
-// The address behind the #: which view, of what.
+// The address behind the #: which view, of which thing.
 
 export type Route =
   | { view: "overview" }

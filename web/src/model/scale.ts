@@ -23,7 +23,7 @@ export function moved(window: Window, by_ms: number): Window {
   return { from: window.from + by_ms, to: window.to + by_ms };
 }
 
-/// Where `time` is, from 0 (left edge) to 1 (right edge); outside it is below 0 or above 1.
+/// The place of `time`, from 0 (left edge) to 1 (right edge); outside it is below 0 or above 1.
 export function place_in(window: Window, time: number): number {
   return (time - window.from) / (window.to - window.from);
 }
@@ -64,7 +64,7 @@ export interface Tick {
   is_day: boolean;
 }
 
-/// Round local times, at most `room` of them, each with as much of the date as tells it apart;
+/// Round local times, at most `room` of them. Each has as much of the date as tells it apart.
 /// `elapsed`: round times since a beginning.
 export function time_ticks(window: Window, room: number, elapsed = false): Tick[] {
   const length = window.to - window.from;

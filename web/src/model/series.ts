@@ -1,5 +1,5 @@
-// Readings over time: the last minutes as the stream brought them, and what the history answers,
-// both as columns that a chart takes. A gap is null in a column, never 0.
+// Readings over time, as columns that a chart takes. They are the last minutes from the stream, and what the history
+// answers. A gap is null in a column, never 0.
 
 import { celsius, gib_axis, gib_steps, percent, used_of, watts } from "./format";
 import type { Device, History, Samples } from "./wire";
@@ -103,7 +103,7 @@ export interface Drawn {
   label?: string;
 }
 
-/// Several devices' lines as one drawing: what one has no value for at a time is a gap in its line.
+/// Several devices' lines as one drawing. A time at which a device has no value is a gap in its line.
 export function overlaid(lines: { label: string; drawn: Drawn }[]): Drawn {
   const times = [...new Set(lines.flatMap(({ drawn }) => drawn.times))].sort((a, b) => a - b);
   const at = new Map(times.map((time, i) => [time, i]));
@@ -148,8 +148,8 @@ export function drawn_history(history: History, interval_ms: number): Drawn {
   return drawn;
 }
 
-/// The live minutes, drawn with what the history knew of the time before the page was opened; its
-/// points may stand for a minute each.
+/// The live minutes, with the history of the time before the page was opened. The history's points may stand for a
+/// minute each.
 export function drawn_live(
   live: LiveSeries,
   metric: Metric,
@@ -221,7 +221,7 @@ export function drawn_samples(samples: Samples, device: number, metric: string):
   const usual = apart.sort((a, b) => a - b)[apart.length >> 1] ?? 0;
   let before: number | null = null;
   for (const point of own) {
-    // Where nobody looked for a while no line leads over it.
+    // No line leads over a time in which nobody looked.
     if (before !== null && point[0] - before > gap_after(usual, 0)) {
       drawn.times.push(before + usual);
       drawn.mean.push(null);
@@ -267,7 +267,7 @@ export function mean_load(samples: Samples): Column {
   return mean_of(overlaid(lines));
 }
 
-/// Of all lines of a drawing; where some have nothing, of the others.
+/// The mean of all lines of a drawing. Where some have nothing, of the others.
 function mean_of({ mean, others }: Drawn): Column {
   return mean.map((first, i) => {
     const known = [first, ...(others ?? []).map(({ values }) => values[i] ?? null)].filter(
@@ -283,7 +283,7 @@ export interface Extent {
   last: number | null;
   mean: number;
 }
-/// Of the points from `begin` on and before `end`; null: all of them are gaps.
+/// The extent of the points from `begin` on and before `end`; null: all of them are gaps.
 export function extent_of(drawn: Drawn, begin = 0, end = drawn.mean.length): Extent | null {
   let low = Infinity;
   let high = -Infinity;

@@ -19,8 +19,8 @@ export const standings: Standing[] = [
   "divided",
 ];
 
-/// How near a card is to slowing itself down for its heat, as its server judges by the card's own
-/// limits; where it tells none, no heat.
+/// How near a card is to slowing itself down for its heat. Its server judges by the card's own limits. A card that
+/// tells no limit has no heat.
 export function heat_of(device: Device): NonNullable<Device["heat"]> {
   return device.heat ?? "normal";
 }
@@ -117,12 +117,12 @@ export function is_firing(alert: Alert): boolean {
   return alert.resolved_unix_ms === null;
 }
 
-/// That it is over alone does not say so.
+/// An alert that is over need not be mended.
 export function is_mended(alert: Alert): boolean {
   return alert.ending === "resolved";
 }
 
-/// What fires, the gravest first, then what is over, the latest first.
+/// Alerts that fire come first, the gravest first. Then those that are over, the latest first.
 const gravity = { critical: 0, warning: 1, notice: 2 };
 export function sorted_alerts(alerts: Alert[]): Alert[] {
   const rank = (alert: Alert): number => (is_firing(alert) ? gravity[alert.severity] : 3);
@@ -160,13 +160,13 @@ export function state_counts(devices: readonly Told[]): Record<Standing, number>
   return counts;
 }
 
-/// Who is on it; of one that nobody is on, who is to get it.
+/// The users on it. If there are none: those that it is reserved for.
 export function people_of(device: Pick<Device, "state" | "users" | "reserved_for">): string[] {
   const nobody = device.users.length === 0;
   return nobody && device.state === "reserved" ? device.reserved_for : device.users;
 }
 
-/// Of all cards: a lower bound where one tells only that.
+/// The memory used on all cards. A lower bound if one card tells only that.
 export function memory_used_by(cards: Device[]): Sum {
   const sum = sum_of(cards.map((card) => card.memory_used_bytes));
   return { ...sum, partial: sum.partial || cards.some((card) => card.memory_used_is_bound) };
@@ -228,8 +228,8 @@ export function by_card(devices: readonly Device[]): { card: Device; instances: 
   return [...cards.values()];
 }
 
-/// Whether the server would let this asker end or signal what is `owner`'s: his own things, or
-/// everything. The server decides; this only keeps buttons from where they could do nothing.
+/// Whether the server would let this asker end or signal what is `owner`'s. It does for the asker's own things, or for
+/// everything. The server decides; this only hides buttons that could do nothing.
 export function may_act_for(asker: Overview["asker"], owner: string | null): boolean {
   return asker.admin || (asker.user !== null && asker.user === owner);
 }

@@ -1,5 +1,5 @@
-// Acting on what one sees: releasing a lease, signalling a process. Asked first, and only offered
-// where the server would allow it; what it says against it stands where the question stood.
+// Acts on what one sees: releases a lease, signals a process. It asks first, and offers only what the server would
+// allow. The server's objection stands where the question stood.
 
 import { post, type Answer } from "../api";
 import { el, set_hidden, set_text } from "../dom/element";
@@ -16,8 +16,8 @@ export function may_release(overview: Overview | null, lease: Lease): boolean {
   return overview !== null && may_act_for(overview.asker, lease.user);
 }
 
-/// A simulated process has nobody behind it, and one without its start cannot be told from another
-/// that has its number by now.
+/// A simulated process has nobody behind it. A process without its start cannot be told from another that has its
+/// number by now.
 export function may_signal(overview: Overview | null, process: Process): boolean {
   if (overview === null || overview.simulated !== null || !process.start_ticks) return false;
   return may_act_for(overview.asker, process.user);
@@ -27,16 +27,16 @@ interface Confirmation {
   title: string;
   about: string;
   warning: string;
-  /// What stands between the question and the buttons.
+  /// Stands between the question and the buttons.
   more?: HTMLElement;
   act: string;
-  /// Of what the server answered.
+  /// Made from what the server answered.
   done: (answer: unknown) => string;
   send(): Promise<Answer<unknown>>;
 }
 
-/// Asks, sends, and says how it went. Focus goes back to where it came from; after something was ended,
-/// to the page, as the button goes with it.
+/// Asks, sends, and says how it went. Focus goes back to where it came from. If something was ended, focus goes to the
+/// page, as the button is gone.
 function ask_first(context: PageContext, asked: Confirmation): void {
   const from = document.activeElement as HTMLElement | null;
   let done = false;
@@ -69,7 +69,7 @@ function ask_first(context: PageContext, asked: Confirmation): void {
       dialog.close();
       return;
     }
-    // What was refused once is refused again: only the way back is left.
+    // A refused act would be refused again: only the way back is left.
     place.replaceChildren(failure(answer));
     set_hidden(yes, true);
     set_text(no, t("act.close"));

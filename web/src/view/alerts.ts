@@ -12,7 +12,7 @@ import type { PageContext } from "./view";
 
 interface Said {
   state: string;
-  /// What stands before the text in a frame; null: nothing.
+  /// Stands before the text in a frame; null: nothing.
   badge: string | null;
   time: number | null;
   device: string | null;

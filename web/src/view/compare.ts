@@ -1,5 +1,5 @@
-// Several runs side by side: their curves over one another from their beginnings, and what is not
-// alike in their figures and parameters.
+// Several runs side by side: their curves over one another from their beginnings. It also shows how their figures and
+// parameters differ.
 
 import { get } from "../api";
 import type { Chart } from "../dom/chart";

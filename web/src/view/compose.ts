@@ -1,5 +1,5 @@
-// A form that composes a `berth run` command: asked of the server on every change, so that what
-// would be chosen now is seen before anything is typed into a shell. Nothing is taken.
+// A form that composes a `berth run` command. It asks the server on every change. So one sees what would be chosen now
+// before one types anything into a shell. Nothing is taken.
 
 import { post } from "../api";
 import { el, section, set_hidden, set_text } from "../dom/element";

@@ -1,4 +1,4 @@
-// One GPU: what it does now, its charts from minutes to months, who is on it and how well it is.
+// One GPU: its readings now, its charts from minutes to months, its users and its health.
 
 import { get } from "../api";
 import { el, section, set_attribute, set_hidden, set_share, set_text } from "../dom/element";
@@ -121,7 +121,7 @@ export function gpu_view(context: PageContext, id: string): View {
     const divided_into = overview.devices.filter((other) => other.parent === id);
     instances.update(divided_into);
     set_hidden(instances_panel, divided_into.length === 0);
-    // Who is on an instance is on its card.
+    // A process on an instance is on its card.
     const here = new Set([id, ...divided_into.map((instance) => instance.id)]);
     processes.update(overview.processes.filter((process) => here.has(process.device)));
     leases.update(
@@ -170,7 +170,7 @@ class Gauge {
     const why = device.why[this.metric];
     const told_as = text ? text(value, top, device) : format(value);
     set_text(this.value, value === null && why ? `${dash} (${why})` : told_as);
-    // What is not known is no meter at 0, and without a top there is nothing to be a share of.
+    // An unknown value is no meter at 0. Without a top there is nothing to be a share of.
     const meter = value === null || top === null ? null : { value, top };
     const told: Record<string, string | number> = {
       role: "meter",

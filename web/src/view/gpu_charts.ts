@@ -1,5 +1,5 @@
-// A GPU's charts over one time: its readings, from the last minutes to months, with who had it below
-// their axes. Dragging over a stretch shows that stretch. What was not measured in it has no chart.
+// A GPU's charts over one time: its readings, from the last minutes to months. Below their axes stands who had the GPU.
+// Dragging over a stretch shows that stretch. A reading that was not measured in it has no chart.
 
 import { get, type Answer } from "../api";
 import type { Band } from "../dom/bands";
@@ -157,7 +157,7 @@ export class GpuCharts {
     this.draw();
   }
 
-  /// Who had it, each in a colour of his own.
+  /// Shows the users who had it, each in a colour of their own.
   private show_people(): void {
     const overview = this.context.state().overview;
     const parts = overview?.devices.filter((one) => one.parent === this.id) ?? [];

@@ -1,5 +1,5 @@
-// What a GPU tells of itself in words: clocks and what holds them back, PCIe and NVLink, activity,
-// memory errors, neighbours. What it does not measure has no line.
+// What a GPU tells of itself in words. These are clocks and what holds them back, PCIe and NVLink, activity, memory
+// errors, neighbours. What it does not measure has no line.
 
 import { el, set_hidden } from "../dom/element";
 import { celsius, percent } from "../model/format";

@@ -68,7 +68,7 @@ export function health_view(context: PageContext): View {
   }
 
   function show_health(health: Answer<Health>): void {
-    // What stands there as it stood stays: a link in it may have the focus.
+    // Unchanged lines stay: a link in one may have the focus.
     const told = JSON.stringify(health);
     if (told === shown_health) return;
     shown_health = told;

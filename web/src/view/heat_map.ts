@@ -1,5 +1,5 @@
-// Very many servers as one picture: a block each, with a cell per GPU in the colour of its standing,
-// as strong as it is loaded. A canvas: eight thousand elements would take a second to lay out.
+// Very many servers as one picture. Each is a block, with a cell per GPU in the colour of its standing. The colour is
+// as strong as the GPU is loaded. A canvas: eight thousand elements would take a second to lay out.
 
 import { el, set_attribute } from "../dom/element";
 import { counted, known_devices, page_of, together } from "../model/hosts";

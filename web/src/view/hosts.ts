@@ -1,6 +1,5 @@
-// The other servers that this one asks: a block each, with a cell per GPU filled as far as it is
-// loaded. Made for hundreds: what is out of sight is not laid out, and what has not changed is not
-// written.
+// The other servers that this one asks. Each is a block, with a cell per GPU, filled by its load. Made for hundreds:
+// what is out of sight is not laid out, and what has not changed is not written.
 
 import { Repeated } from "../api";
 import { el, Parts, roving, set_attribute, set_hidden, set_share, set_text } from "../dom/element";
@@ -81,7 +80,7 @@ export function hosts_view(context: PageContext): View {
     set_text(sums, t("hosts.sums", { answering: all.answering, all: all.hosts }));
     list.classList.toggle("dense", hosts.length > many);
     const shown = chosen_hosts(hosts, counts.only(), words);
-    // Of very many a map, until a search leaves some.
+    // Very many hosts are a map, until a search leaves few.
     const is_map = shown.length > most_blocks;
     parts.update(is_map ? [] : shown);
     set_hidden(map.root, !is_map);
@@ -170,7 +169,7 @@ class HostBlock implements Part<JoinedHost> {
     const is_this = host.page === "#/";
     const name: NameParts = is_this ? ["", host.name, ""] : this.parts_of(host.name);
     name.forEach((part, i) => set_text(this.name[i]!, part));
-    // Of three parts a reader would make three words.
+    // A screen reader would read three parts as three words.
     set_attribute(this.link, "aria-label", host.name);
     set_attribute(this.link, "href", is_this ? host.page : page_of(host));
     set_attribute(this.link, "title", [host.name, host.address].filter(Boolean).join("  "));

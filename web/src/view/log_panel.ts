@@ -1,5 +1,5 @@
-// The log of a run: a window of lines that follows the cursor on the charts. Only what is near is in
-// the document, so a log of a million lines costs no more than a short one.
+// The log of a run: a window of lines that follows the cursor on the charts. Only lines near it are in the document. So
+// a log of a million lines costs no more than a short one.
 
 import { get, type Answer } from "../api";
 import { el, set_attribute, set_hidden, set_text } from "../dom/element";
@@ -109,8 +109,8 @@ export class LogPanel {
     );
   }
 
-  /// The lines that a run which goes on has written since. Who looks at the end goes on with it; who
-  /// has gone back to some place stays there.
+  /// The lines that a running run has written since. A reader at the end goes on with it. A reader who has gone back
+  /// stays there.
   async follow(): Promise<void> {
     // A slow disk: two readers would both go on from the same place.
     if (!this.loaded || this.is_reading || this.read_to >= most_bytes) return;

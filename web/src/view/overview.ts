@@ -1,4 +1,4 @@
-// The server at a glance: how many are free, a tile per GPU, who computes where, who waits.
+// The server at a glance: how many GPUs are free, a tile per GPU, users and waiters.
 
 import { get } from "../api";
 import { el, Parts, roving, section, set_hidden, set_text, type Part } from "../dom/element";
@@ -105,7 +105,7 @@ export function overview_view(context: PageContext): View {
   }
   let has_drawn = false;
 
-  /// What waits until the first picture is seen, and for nothing else.
+  /// Work that waits until the first picture is seen, and for nothing else.
   function go_on(): void {
     requestAnimationFrame(() =>
       setTimeout(() => {
@@ -183,7 +183,7 @@ function in_groups(cards: Card[], topology: Topology | null): (Card | string)[] 
   let groups = by((place) => number(place.nvlink_group));
   if (groups.size < 2)
     groups = by(({ numa_node: node }) => (node === null ? null : t("overview.group_numa", { n: node })));
-  // Of a card each there is nothing to group.
+  // If each group has one card there is nothing to group.
   if (groups.size < 2 || groups.size === cards.length) return cards;
   return [...groups].flatMap(([name, own]) => [name, ...own]);
 }

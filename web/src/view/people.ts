@@ -1,4 +1,4 @@
-// Tables of who: processes, leases, waiters. The overview shows all of them, a GPU's panel its own.
+// Tables of processes, leases and waiters. The overview shows all of them, a GPU's panel its own.
 
 import { el, set_attribute, set_text } from "../dom/element";
 import { Table, type TableColumn } from "../dom/table";

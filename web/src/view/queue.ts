@@ -1,5 +1,5 @@
-// The queue: who is next, what each wants, what is in the way, what is kept together for whom, and
-// when it is to start.
+// The queue: who is next, what each waiter wants, and what is in the way. It also shows what is
+// kept together for which waiter, and when it is to start.
 
 import { get } from "../api";
 import { el, section, set_attribute, set_hidden, set_text } from "../dom/element";
@@ -20,7 +20,7 @@ export function queue_view(context: PageContext): View {
   const stop = new AbortController();
   let queue: Waiter[] = [];
   let asked_ms = -Infinity;
-  /// Of whom the queue was at the last answer.
+  /// The waiters of the queue at the last answer.
   let known = "";
 
   const starts = (waiter: Waiter): string => {

@@ -1,5 +1,5 @@
-// One run: what it was given, how it went, and its charts, marks and log on one axis of time: moving
-// over a dip shows the lines of that moment, and pointing at a line shows its place on the charts.
+// One run: what it was given and how it went. Its charts, marks and log share one axis of time. Moving over a dip shows
+// the lines of that moment. Pointing at a line shows its place on the charts.
 
 import { get } from "../api";
 import type { Chart } from "../dom/chart";
@@ -249,7 +249,7 @@ function event_item(event: RunEvent): HTMLElement {
   );
 }
 
-/// What its owner calls it, else what it runs; of another person's neither is shown.
+/// The owner's name for it, else its command. For another person's run neither is shown.
 function title_of(run: Run): string {
   return run.spec?.["name"] || command_text(run.command) || run.id;
 }
@@ -296,7 +296,7 @@ function summary_of(run: Run, now: number): HTMLElement {
   );
 }
 
-/// What holds the run to its share of memory, and whether that is proved.
+/// The tier that holds the run to its share of memory, and whether that is proved.
 function cap_text(run: Run): string | null {
   const { cap } = run;
   if (!cap) return null;

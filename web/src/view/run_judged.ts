@@ -1,5 +1,5 @@
-// What explains how a run went, and its report, as `berth explain` and `berth report` have them: for who
-// may read its log.
+// The explanation of how a run went, and its report, as `berth explain` and `berth report` have them. Only those who
+// may read its log see it.
 
 import { get, get_text } from "../api";
 import { el, section, set_hidden } from "../dom/element";

@@ -13,7 +13,7 @@ import type { Run, RunEnd, Runs, Samples } from "../model/wire";
 import { t, word_or } from "../words/translate";
 import { day, failure, waiting, type View, type PageContext } from "./view";
 
-/// What tells how a run goes.
+/// Figures that tell how a run goes.
 type Told = "at_unix_ms" | "known" | "ended" | "exit_code" | "signal" | "because" | "stopped_by";
 type Course = Pick<Run, "state" | "waiting" | "waited_ms" | "started_unix_ms"> & {
   end: Pick<RunEnd, Told | "lasted_milliseconds"> | null;

@@ -117,7 +117,7 @@ export class ServerChart {
       const drawn: Drawn = { times, mean, low: [], high: [], p95: [], banded: false };
       return { label, drawn };
     });
-    // What no card tells has no line.
+    // A reading that no card tells has no line.
     const known = lines.filter(({ drawn }) => drawn.mean.some((value) => value !== null));
     if (known.length) this.chart.show(overlaid(known), { from, to });
   }
@@ -138,7 +138,7 @@ function whole_of(card: Device, metric: Kept): number | null {
   return metric === "memory_used_bytes" ? card.memory_total_bytes : card.power_limit_milliwatts;
 }
 
-/// Of the cards that tell both; null: none does.
+/// The share over the cards that tell both; null: none does.
 function share(cards: Device[], metric: Kept, value_of: (card: Device) => number | null): number | null {
   let sum = 0;
   let all = 0;
@@ -159,7 +159,7 @@ function shares_of(cards: Device[]): (number | null)[] {
   ];
 }
 
-/// A card was free while nobody had it. Of a time that nobody watched nothing is said.
+/// A card was free while nobody had it. Nothing is said of a time that nobody watched.
 function past_of(cards: Device[], found: (Recent | null)[], had: Timeline | null): Moment[] {
   const steps = found.find((one) => one !== null);
   if (!steps) return [];
@@ -170,7 +170,7 @@ function past_of(cards: Device[], found: (Recent | null)[], had: Timeline | null
   const usable = cards.filter((card) => !["broken", "unknown"].includes(standing_of(card)));
   return Array.from({ length: count }, (_, i): Moment => {
     const at = steps.since_unix_ms + (i + 0.5) * steps.step_ms;
-    // Of the step's end: in its middle nobody may have looked yet.
+    // The step's end counts: in its middle nobody may have looked yet.
     const end = at + steps.step_ms / 2;
     const values = kept.map((metric, place) =>
       share(cards, metric, (card) => columns[place]!.get(card.id)?.[i] ?? null),

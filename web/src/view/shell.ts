@@ -1,5 +1,5 @@
-// What stands around every view: name and host, navigation, how fresh the numbers are, language,
-// colours, a token to be known by.
+// What stands around every view: name and host, navigation, the age of the numbers. Also language, colours, and a token
+// to be known by.
 
 import { set_token, token } from "../api";
 import { el, set_attribute, set_hidden, set_text } from "../dom/element";
@@ -22,7 +22,7 @@ export interface ShellActs {
 export class Shell {
   readonly root = el("div", { class: "shell" });
   readonly main = el("main", { id: "main", tabindex: -1 });
-  /// Instead of a view of what nobody has looked at yet.
+  /// Stands in place of a view until the first look.
   private readonly until_look = el(
     "p",
     { class: "until-look nothing", role: "status" },
@@ -125,7 +125,7 @@ export class Shell {
     set_hidden(this.notice, true);
   }
 
-  /// What somebody should read who has just come; null: nothing.
+  /// A message for a reader who has just come; null: none.
   tell(text: string | null): void {
     set_hidden(this.notice, text === null);
     set_text(this.notice, text ?? "");

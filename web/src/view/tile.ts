@@ -1,5 +1,5 @@
-// One GPU as a tile: its standing by colour, shape and word, its load now and over two minutes; the
-// instances that MIG divides it into stand in it, one line each.
+// One GPU as a tile: its standing by colour, shape and word, its load now and over two minutes. Its
+// MIG instances stand in it, one line each.
 
 import {
   el,

@@ -1,5 +1,5 @@
-// Leases and runs per GPU over time. The wheel zooms once the picture has the focus (or with Ctrl),
-// dragging moves it, and so do the keys; a table says the same in words.
+// Leases and runs per GPU over time. The wheel zooms once the picture has the focus, or with Ctrl. Dragging moves it,
+// and so do the keys. A table says the same in words.
 
 import { get } from "../api";
 import { el, roving, section, set_attribute, set_text } from "../dom/element";

@@ -1,4 +1,4 @@
-// Who used how much: GPU-hours, of which idle, energy and waits, as bars and numbers.
+// Each user's use: GPU-hours, how many of them idle, energy and waits, as bars and numbers.
 
 import { get } from "../api";
 import { el, section, set_hidden, set_share, set_text } from "../dom/element";

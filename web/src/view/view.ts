@@ -1,4 +1,4 @@
-// What every view is, and what it may ask of the page around it.
+// The interface of every view, and what it may ask of the page around it.
 
 import type { Answer } from "../api";
 import type { State } from "../model/state";
@@ -25,7 +25,7 @@ export interface View {
   close?(): void;
 }
 
-/// What stands in place of an answer that did not come: what happened, and what to do.
+/// Stands in place of an answer that did not come: what happened, and what to do.
 export function failure(answer: Answer<unknown> & { ok: false }): HTMLElement {
   const { code, message, remedy } = answer.error;
   const title =
@@ -58,7 +58,7 @@ export function waiting(): HTMLElement {
   return el("p", { class: "nothing", role: "status" }, t("waiting"));
 }
 
-/// Of a list that is cut to its newest.
+/// For a list that is cut to its newest.
 export function left_out_text(count: number): string {
   return count > 0 ? t("list.left_out", { n: count }) : "";
 }
@@ -121,7 +121,7 @@ export function choice<T extends string>(
   return { root, set };
 }
 
-/// A list of "term: what" pairs; those without a what are left out.
+/// A list of pairs "term: value". A pair without a value is left out.
 export function facts(pairs: [string, string | null | undefined][]): HTMLElement {
   return el(
     "dl",

@@ -1,6 +1,6 @@
-// What the rules of health and of alerts find, by their codes, and what to do about it. The server
-// says both in English with the evidence of this machine; who reads Chinese gets the sense in
-// Chinese and the evidence as it stands.
+// The findings of the rules of health and of alerts, by their codes, and what to do about them. The
+// server says both in English with the evidence of this machine. Chinese readers get the meaning in
+// Chinese, and the evidence as it stands.
 
 import type { Alert } from "../model/wire";
 import { language } from "./translate";
@@ -93,8 +93,8 @@ export const advices: Record<string, string> = {
     "berth status 会说明尝试了什么、该怎么办",
 };
 
-/// A title before the evidence; nothing: the evidence says it all in the reader's language, or the
-/// server knows of something that this page does not.
+/// A title before the evidence. Nothing: the evidence says it all in the reader's language, or the
+/// page does not know this code.
 export function finding_title(code: string | null): string | null {
   if (code === null || language() !== "zh") return null;
   const xid = /^xid_(\d+)$/.exec(code);

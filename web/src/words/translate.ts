@@ -15,7 +15,7 @@ export function set_language(language: Language): void {
     document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
 }
 
-/// What was chosen before, else the first of the browser's languages that we have.
+/// The language chosen before, else the first of the browser's languages that we have.
 export function language_from(stored: string | null, wanted: readonly string[]): Language {
   if (stored === "en" || stored === "zh") return stored;
   for (const tag of wanted) {
@@ -25,7 +25,7 @@ export function language_from(stored: string | null, wanted: readonly string[]):
   return "en";
 }
 
-/// A word made of what the server said may be one that this page does not know: it stands as it was said.
+/// A word made from the server's answer may be unknown to this page. Then it stands as the server said it.
 export function t(word: Word, values: Record<string, string | number> = {}): string {
   const found: readonly [string, string] | undefined = words[word];
   return found ? filled(found[chosen === "en" ? 0 : 1], values) : word.replace(/^\w+\./, "");

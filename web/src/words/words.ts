@@ -1,5 +1,5 @@
-// Every word of the page: English, 简体中文. What comes from the server (evidence, errors) stands as the
-// server wrote it; what the rules of health and of alerts find is in findings.ts.
+// Every word of the page: English, 简体中文. Texts from the server (evidence, errors) stand as the server wrote them. The
+// findings of the rules of health and of alerts are in findings.ts.
 
 import { gpu_words } from "./gpu_words";
 

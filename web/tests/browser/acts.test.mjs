@@ -3,7 +3,7 @@
 import { check, test, until } from "./harness.mjs";
 import { log_in, room, rows, visit } from "./steps.mjs";
 
-// The card with a process of whom one may be (Mock.tell and Served.tell_who of tests/e2e).
+// The card with a process of a user that one may be (Mock.tell and Served.tell_who of tests/e2e).
 const leased_gpu = async (page, server, { gpu, pid }) => {
   await visit(page, server, room);
   await page.locator("a.tile").nth(gpu).click();
@@ -34,7 +34,7 @@ test(
     await page.getByRole("dialog").getByRole("button", { name: "Release" }).click();
     await page.getByText("No lease.").waitFor();
     const [act] = await server.tell("acts");
-    // A run that was ended says that it was, and not by whom.
+    // A run that was ended says that it was. It does not say by which user.
     const by = act.user ?? who.user;
     check(act.what === "release" && by === who.user, JSON.stringify(act));
     await until("the page has the focus", () =>

@@ -121,10 +121,10 @@ export async function violations(page, rules, within) {
 }
 
 const tests = [];
-/// `needs`: what the server must be able to be told; a test of something else is skipped by name.
-/// `own`: it tells the server something, and so has one for itself.
-/// `told`: what its server is told before the page is opened, as [what, query]; a server that cannot be
-/// told such a thing is shown as it is. Tests that want it told the same have one server.
+/// `needs`: what one must be able to tell the server. A test that needs something else is skipped by name.
+/// `own`: it tells the server something, and so has a server for itself.
+/// `told`: what its server is told before the page is opened, as [what, query]. A server that cannot be told such a
+/// thing is shown as it is. Tests that want it told the same have one server.
 /// `noisy`: the browser says of itself that a request failed.
 export function test(name, { needs = [], own = false, told = [], how = {}, noisy = false }, body) {
   const possible = told.filter(([what]) => able.has(what));
@@ -186,12 +186,12 @@ export async function run_all() {
   const waiting = [];
   for (const one of tests) {
     const missing = one.needs.filter((need) => !able.has(need));
-    const message = missing.join(", "); // why not: `cannot` of who started this
+    const message = missing.join(", "); // why not: the starter's `cannot` tells
     if (only && !new RegExp(only).test(one.name)) continue;
     if (missing.length) report({ name: one.name, outcome: "skipped", message });
     else waiting.push(one);
   }
-  // Most of a test is waiting for the next look, or for a pause to end: several wait side by side.
+  // Most of a test is waiting for the next look, or for a pause to end. So several wait side by side.
   const worker = async () => {
     for (let one = waiting.shift(); one; one = waiting.shift()) {
       const begun = Date.now();

@@ -1,4 +1,4 @@
-// What has been: charts of months, the timeline, usage, runs with their logs.
+// The past: charts of months, the timeline, usage, runs with their logs.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -84,7 +84,7 @@ test(
       bars.evaluateAll((all) =>
         all.map((bar) => [bar.dataset.key, parseFloat(bar.style.left), bar.ariaLabel]),
       );
-    // What ends at the window's edge as one looks may be in one of the two alone.
+    // A span that ends at the window's edge just now may be in one of the two alone.
     const inside = spans.filter(
       ({ from_unix_ms: from, to_unix_ms: to }) =>
         (to ?? now) > now - 23 * 3_600_000 && from < now - 1_000,
@@ -169,7 +169,7 @@ test("usage by user is what the server adds up", { needs: ["history"] }, async (
 });
 
 test("usage is shown by user, job, GPU and day", { needs: ["history"] }, async (page, server) => {
-  // What somebody else's jobs are is not for everybody.
+  // Not everybody may see what another user's jobs are.
   await log_in(page, await server.tell("who"));
   await server.go(page, "#/usage", ".usage-bar");
   for (const by of ["Job", "GPU", "Day"]) {

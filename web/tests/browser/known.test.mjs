@@ -1,4 +1,4 @@
-// Who one is known as, and what goes away while somebody looks at it.
+// The name one is known by, and things that go away while one looks at them.
 
 import { check, test, until } from "./harness.mjs";
 import { let_pass, log_in, text } from "./steps.mjs";

@@ -163,7 +163,7 @@ test(
       check((await text(page, ".fresh")).includes(time), `${view[0]}: the sign in the head`);
     }
     await server.tell("answered");
-    // What hung is asked again after a pause that grows.
+    // A server that hung is asked again after a pause that grows.
     await until("it is no longer told of", () => page.locator(".trouble").isHidden(), 90_000);
     check(/^live/.test(await text(page, ".fresh")), "the sign in the head");
   },

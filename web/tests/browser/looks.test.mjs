@@ -1,5 +1,5 @@
-// All that the page shows and does, in each language and width: done, then looked at by axe in the light
-// and in the dark.
+// All that the page shows and does, in each language and width. Each step is done, and then axe looks at it, in the
+// light and in the dark.
 
 import { can, check, test, until, violations } from "./harness.mjs";
 import { first_gpu, room, rows, text, views, visit, word } from "./steps.mjs";
@@ -11,7 +11,7 @@ const everything = [
   ["alert", { summary: "held idle for 2 h by bob", advice: "ask bob" }],
   ["problem", { source: "kernel log", message: "it cannot be read", remedy: "run it as root" }],
 ];
-// Of what axe looks for, only this depends on colours, and on the width; all else is the same document.
+// Of axe's rules only these depend on colours and on the width. All else is the same document.
 const rules_of_colours = ["color-contrast", "link-in-text-block"];
 const rules_of_width = [...rules_of_colours, "scrollable-region-focusable"];
 
@@ -44,7 +44,7 @@ class Look {
       await page
         .waitForFunction(fits, null, { timeout: 5_000 })
         .catch(async () => {
-          // What stands over the edge, and in what.
+          // Elements that stand over the edge, with their parents.
           const over = await page.evaluate(() =>
             [...document.querySelectorAll("main *")]
               .filter((one) => one.getBoundingClientRect().right > innerWidth && one.checkVisibility())

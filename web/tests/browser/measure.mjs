@@ -1,5 +1,5 @@
-// How soon the page shows something, and what 64 GPUs at 1 Hz cost it: node measure.mjs MODULES
-// ADDRESS MINUTES; one line of JSON. Started by bench/bench_page.py.
+// How soon the page shows something, and what 64 GPUs at 1 Hz cost it: node measure.mjs MODULES ADDRESS MINUTES. Prints
+// one line of JSON. Started by bench/bench_page.py.
 
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -18,8 +18,8 @@ async function listen(page) {
   return { client, metrics };
 }
 
-/// Of all threads of the processes that draw pages, in milliseconds: what else the machine does must not
-/// count here either.
+/// The time of all threads of the processes that draw pages, in milliseconds. What else the machine does must not count
+/// here either.
 const process_client = await browser.newBrowserCDPSession();
 async function renderers_ms() {
   const { processInfo } = await process_client.send("SystemInfo.getProcessInfo");
@@ -27,15 +27,15 @@ async function renderers_ms() {
   return new Map(drawing.map(({ id, cpuTime }) => [id, 1000 * cpuTime]));
 }
 
-/// What the threads of `berth serve` have computed, in milliseconds; not its probe process, which looks
+/// What the threads of `berth serve` have computed, in milliseconds. Its probe process does not count: that looks
 /// whether or not a page is open.
 function server_ms(pid) {
   const of = (thread) => readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0];
   return readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + Number(of(thread)) / 1e6, 0);
 }
 
-/// From the click to the picture after the one in which the numbers were written; of a page of
-/// somebody else's, to the first picture at all.
+/// The time from the click to the picture after the one in which the numbers were written. For somebody else's page: to
+/// the first picture at all.
 async function first_pictures(address, is_ours, pid) {
   const times = [];
   const busy = [];

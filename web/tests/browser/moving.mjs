@@ -1,7 +1,7 @@
-// The moving picture of the README: node moving.mjs MODULES BERTH OUT.webp. `berth top` in a terminal (tmux),
-// then the page of `berth serve`, both of one simulated server on which one real job runs; each frame is what
-// was seen at its moment, shown as long as it took. Needs chromium, tmux and img2webp (Debian: webp); for the
-// page's Chinese button a font that has it (fonts-wqy-microhei).
+// The moving picture of the README: node moving.mjs MODULES BERTH OUT.webp. It shows `berth top` in a terminal (tmux),
+// then the page of `berth serve`. Both are of one simulated server on which one real job runs. Each frame is what was
+// seen at its moment, shown as long as it took. Needs chromium, tmux and img2webp (Debian: webp). The page's Chinese
+// button needs a font that has it (fonts-wqy-microhei).
 
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// What pages of other sites reach of a server: node other_sites.mjs MODULES WORDS. Started by
-// tests/e2e/test_other_sites.py; prints, as one line of JSON, what the page of each site got.
+// How far pages of other sites reach into a server: node other_sites.mjs MODULES WORDS. Started by
+// tests/e2e/test_other_sites.py. Prints what the page of each site got, as one line of JSON.
 
 import { open_browser, until } from "./harness.mjs";
 

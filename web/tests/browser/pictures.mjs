@@ -1,7 +1,7 @@
-// The pictures of the documents: node pictures.mjs MODULES ADDRESS [NAMES, AS A PATTERN], from a `berth serve
-// --sim` (its `embed` on) that has been running for ten minutes with jobs on it, one of which ended with
-// exit 1, two that have names well, and others wait; BERTH_TOKEN opens the page of a run. page-hosts is of the mock with a
-// thousand servers. They are written where it is started; pngquant and optipng make them small.
+// The pictures of the documents: node pictures.mjs MODULES ADDRESS [NAMES, AS A PATTERN]. ADDRESS is a `berth serve
+// --sim` (its `embed` on) that has been running for ten minutes with jobs on it. One of them ended with exit 1, two
+// that have names ended well, and others wait. BERTH_TOKEN opens the page of a run. page-hosts is of the mock with a
+// thousand servers. The pictures are written where it is started. pngquant and optipng make them small.
 
 import { abilities as wanted, address as base, open_browser } from "./harness.mjs";
 

@@ -1,6 +1,6 @@
-// A report in a browser: node report.mjs MODULES FILE [PICTURE]. Says what it found as one line of
-// JSON: what a person would see, what the console said, what was asked for elsewhere, what axe finds.
-// With PICTURE it saves one of the page's beginning instead. Started by tests/e2e/test_report.py.
+// A report in a browser: node report.mjs MODULES FILE [PICTURE]. Says what it found as one line of JSON. That is what a
+// person would see, what the console said, what was asked for elsewhere, and what axe finds. With PICTURE it saves a
+// picture of the page's beginning instead. Started by tests/e2e/test_report.py.
 
 import { pathToFileURL } from "node:url";
 
@@ -22,7 +22,7 @@ async function open(how, said) {
   return page;
 }
 
-/// What stands in the page, as its elements say.
+/// The texts in the page, as its elements say.
 function facts() {
   const all = (selector) => [...document.querySelectorAll(selector)];
   const charts = all("figure").map((figure) => ({

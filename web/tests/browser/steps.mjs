@@ -1,4 +1,4 @@
-// What several tests do, and the views they go through.
+// Steps that several tests share, and the views they go through.
 
 import { readFileSync } from "node:fs";
 

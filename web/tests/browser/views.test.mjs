@@ -298,7 +298,7 @@ test("a drag over a chart outlives what comes meanwhile", { needs: ["history"] }
   await with_history(page, { told: (asked) => (is_hour(asked) ? wanted : null) });
   await first_gpu(page);
   await until("a quarter of an hour", async () => Math.abs((await shown_span(page)) - 900_000) < 5_000);
-  // What comes is drawn in another way: a chart that is made anew has no hand on it.
+  // The answer that comes later makes a new chart, and no drag holds that one.
   await page.getByRole("button", { name: "1 h", exact: true }).click();
   await drag(page, 0.25, 0.5);
   check(await page.getByText("Known since").isHidden(), "the hour is there already");

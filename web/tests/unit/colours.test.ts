@@ -1,5 +1,5 @@
-// The contrasts of colours.css, computed as WCAG 2 does: what is read has 4.5:1 on what it stands on,
-// lines and signs 3:1, in both themes.
+// The contrasts of colours.css, computed as WCAG 2 does, in both themes. Text has 4.5:1 on its ground, lines and signs
+// have 3:1.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

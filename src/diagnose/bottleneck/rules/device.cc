@@ -11,8 +11,8 @@ namespace berth::bottleneck {
 
 namespace {
 
-/// How long the clocks were held down, and how far, by one of the reasons that the driver names. Of
-/// the device that was held down longest; a share of 0: none was.
+/// How long the clocks were held down, and how far, by one of the reasons that the driver names. It
+/// is of the device that was held down longest. A share of 0: none was.
 Cap longest_cap(const Features& features, Cap DeviceLoad::* reason) {
   Cap longest;
   for (const DeviceLoad& device : features.devices) {
@@ -190,12 +190,12 @@ std::optional<Cause> waiting_for_ranks(const Evidence& seen) {
   return Cause{finding_of(seen, wait), wait.share};
 }
 
-/// It stands still again and again, at even distances.
+/// It stands still repeatedly, at even distances.
 std::optional<Cause> periodic_pauses(const Evidence& seen) {
   const Features& features = seen.features;
   const auto& pauses = features.phases.repeating;
   if (!pauses || pauses->share < seen.thresholds.pauses_share) return {};
-  // Workers that never rest say why: the queue runs empty again and again.
+  // Workers that never rest explain it: the queue keeps running empty.
   if (loaders_never_rest(features)) return {};
   const auto seconds = [](Milliseconds time) {
     return fmt::format("{:.1f}", static_cast<double>(time.count()) / 1000);

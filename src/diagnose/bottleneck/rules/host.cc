@@ -13,8 +13,8 @@ namespace berth::bottleneck {
 
 namespace {
 
-// What loads for the GPU, and whether the GPU waits for it: two rules tell by the CPUs that are
-// left over what would help.
+// The loaders for the GPU, and whether the GPU waits for them. Two rules decide by the unused CPUs
+// what would help.
 
 /// Worker processes, else threads of the main process (tf.data, DALI).
 struct Loaders {
@@ -63,8 +63,8 @@ std::optional<double> unused_cpu_share(const Features& features) {
   return std::max(0.0, 1 - used / *features.cpus);
 }
 
-/// The evidence that the GPU waits for loaders that never rest, without a rule's name and words;
-/// nothing: it does not, or they do.
+/// The evidence that the GPU waits for loaders that never rest, without a rule's name and words.
+/// Nothing: the GPU does not wait, or the loaders rest.
 std::optional<Finding> starving(const Evidence& seen, const Loaders& loaders) {
   if (!gpu_waits(seen) || !are_saturated(loaders)) return std::nullopt;
   Finding finding{.severity = Severity::warning, .doubt = doubt_of(seen)};
@@ -88,7 +88,7 @@ std::optional<Cause> computes_on_cpu(const Evidence& seen) {
   const ProcessLoad* main = main_process(seen);
   if (!gpu_is_still(seen) || main == nullptr || !features.saw_processes) return {};
   if (main->wanted < seen.thresholds.computing_cpus) return {};
-  // Of a whole tree, as a record has it, nobody can tell whether it is the process or its loaders.
+  // A record has a whole tree. Then nobody can tell whether it is the process or its loaders.
   if (!features.saw_threads && seen.activity.taken_by == TakenBy::run_samples) return {};
   if (features.saw_threads && main->working_threads == 0) return {};
   return Cause{
@@ -217,7 +217,7 @@ DiskWait disk_wait_of(const Evidence& seen) {
   return wait;
 }
 
-/// What loads waits for storage.
+/// The loaders wait for storage.
 std::optional<Cause> loader_storage_bound(const Evidence& seen) {
   const Features& features = seen.features;
   const Thresholds& t = seen.thresholds;
@@ -259,8 +259,8 @@ std::optional<Cause> loader_storage_bound(const Evidence& seen) {
   return Cause{std::move(finding), features.idle()};
 }
 
-/// How many workers each process on a device can have, one CPU left for itself, and more than work
-/// now; 0: not known.
+/// How many workers each process on a device can have, more than work now. One CPU is left for the
+/// process itself. 0: not known.
 int more_workers_that_fit(const Evidence& seen) {
   if (!seen.features.cpus) return 0;
   const double ranks =
@@ -269,7 +269,7 @@ int more_workers_that_fit(const Evidence& seen) {
   return static_cast<int>(std::max(more, std::min(*seen.features.cpus / ranks - 1, 32.0)));
 }
 
-/// What loads is busy all the time, and CPUs are left over.
+/// The loaders are busy all the time, and CPUs are left over.
 std::optional<Cause> loader_too_few_workers(const Evidence& seen) {
   const auto left = unused_cpu_share(seen.features);
   if (!left || *left < seen.thresholds.free_cpus_share) return {};
@@ -286,7 +286,7 @@ std::optional<Cause> loader_too_few_workers(const Evidence& seen) {
   return Cause{*std::move(finding), seen.features.idle()};
 }
 
-/// What loads is busy all the time, and no CPU is left for more of it.
+/// The loaders are busy all the time, and no CPU is left for more of them.
 std::optional<Cause> loader_cpu_bound(const Evidence& seen) {
   const auto left = unused_cpu_share(seen.features);
   if (left && *left >= seen.thresholds.free_cpus_share) return {};

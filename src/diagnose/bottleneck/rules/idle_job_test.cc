@@ -10,7 +10,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-/// A job that works on the CPU: of what it runs with, `change` says more.
+/// A job that works on the CPU. `change` adds to its activity.
 ActivityBuilder cpu_job(const std::function<void(Activity&)>& change = [](Activity&) {}) {
   auto job = ActivityBuilder().busy(0).main(480).each([](ActivitySample& step) {
     step.processes[0].devices.clear();

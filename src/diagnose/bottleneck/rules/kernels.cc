@@ -142,7 +142,7 @@ std::optional<Cause> memory_bound(const Evidence& seen) {
       finding.evidence.push_back(
           sentence("the tensor cores worked {} of that time", percent(*device.tensor)));
     }
-    // It computes all the same: whatever else is found costs more.
+    // It still computes: any other finding costs more.
     constexpr double modest = 0.05;
     return Cause{std::move(finding), modest};
   }

@@ -1,5 +1,5 @@
-// What keeps programs from devices of makers other than NVIDIA: their files, their container, and
-// builds of PyTorch that are another maker's.
+// What keeps programs from devices of makers other than NVIDIA. It may be their files, their
+// container, or a build of PyTorch for another maker.
 
 #include <algorithm>
 #include <array>
@@ -59,7 +59,7 @@ std::vector<std::string> example_files(Runtime runtime) {
   return files;
 }
 
-/// What starts a container with the devices, as the makers' documents say.
+/// The command that starts a container with the devices, as the makers' documents say.
 std::string container_words(Runtime runtime, const std::vector<const Device*>& devices) {
   std::string words = "docker run";
   const auto files = files_for_container(devices);
@@ -174,7 +174,7 @@ Sentence how_to_get(Runtime runtime) {
   return sentence("install PyTorch's build for CUDA");
 }
 
-/// Of a machine without NVIDIA's GPUs: with them the rules of CUDA's builds judge.
+/// For a machine without NVIDIA's GPUs. With them the rules of CUDA's builds judge.
 Findings torch_of_another_maker(const Examined& host) {
   const PythonEnvironment& python = *host.facts.python;
   const FrameworkBuild* torch = python.framework("torch");

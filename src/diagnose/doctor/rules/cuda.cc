@@ -1,4 +1,4 @@
-// What libcuda itself says.
+// The words of libcuda itself.
 
 #include <algorithm>
 #include <array>

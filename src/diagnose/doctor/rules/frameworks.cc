@@ -208,7 +208,7 @@ Findings interpreter_silent(const Examined& host) {
   if (!python.answer.wrote.empty()) {
     evidence.push_back(sentence("it wrote: {}", python.answer.wrote));
   }
-  // Somebody meant that one; what merely stands first in PATH may be nobody's.
+  // --python names one on purpose. The first in PATH may not be meant at all.
   const bool is_named = python.found_by == "--python";
   return {{.rule = "interpreter_silent",
            .severity = is_named ? Severity::error : Severity::warning,

@@ -29,7 +29,7 @@ struct TestedGpu {
 
 using StepJudge = std::function<void(const TestedGpu&, const ProofStep&, Findings& findings)>;
 
-/// Those that the snapshot still has.
+/// The tested devices that the snapshot still has.
 std::vector<TestedGpu> tested_gpus(const Examined& host) {
   std::vector<TestedGpu> all;
   for (const GpuProof& test : host.gpu_proofs) {

@@ -1,4 +1,4 @@
-// What berth health finds, for who wants to compute here.
+// The findings of berth health, for a user who wants to compute here.
 
 #include "health/health.h"
 #include "base/sentence.h"
@@ -26,7 +26,7 @@ Finding::Step ask_the_kernel() {
   return {sentence("see what the kernel says of it"), "sudo dmesg | grep -i -e nvrm -e segfault"};
 }
 
-/// What follows from it for who wants to compute there, which is a matter of the whole card.
+/// What the finding means for a user who wants to compute there. That depends on the whole card.
 Sentence meaning_of(const Finding& found, const DeviceHealth& health) {
   if (health.state == HealthState::failed) {
     return sentence("`berth health` calls the card failed; `berth run` gives it to nobody.");

@@ -1,4 +1,4 @@
-// CUDA's libraries: those that a framework lacks, and those that are in each other's way.
+// CUDA's libraries: those that a framework lacks, and those that conflict.
 
 #include <fmt/format.h>
 
@@ -145,7 +145,7 @@ Findings library_path_other_driver(const Examined& host) {
   return {};
 }
 
-/// Whether the loader takes one for the other: it goes by the soname, which for these is the name
+/// Whether the loader takes one for the other: it goes by the soname. For these that is the name
 /// and the first number (of CUDA 11's runtime the first two).
 bool is_same_soname(const FoundLibrary& one, const FoundLibrary& other) {
   const auto first = two_part(one.version);
@@ -216,14 +216,15 @@ bool is_older_where_both_say(const std::string& one, const std::string& other) {
   return is_older_version(first_parts(one, parts), first_parts(other, parts));
 }
 
-/// The one in LD_LIBRARY_PATH that the loader would take in its place; null: none, or it is not
-/// older, or its name does not say (wheels have it as libcudart.so.12: which 12 is then not said).
+/// The library in LD_LIBRARY_PATH that the loader would take in its place. Null: there is none, it
+/// is not older, or its name does not say. (Wheels have it as libcudart.so.12, which names no minor
+/// version.)
 const FoundLibrary* older_in_front(const Brought& brought, const Libraries& libraries) {
   const auto meant = two_part(brought.version);
   for (const FoundLibrary& library : libraries.found) {
     if (library.name != brought.library || library.via != "LD_LIBRARY_PATH") continue;
     const auto version = two_part(library.version);
-    // Of another major version it has other names, and the loader passes it over.
+    // A library of another major version has other names, and the loader passes it over.
     if (!version || !meant || version->major != meant->major) continue;
     const bool says = std::ranges::count(library.version, '.') >= 2;
     const bool is_older = says && is_older_where_both_say(library.version, brought.version);

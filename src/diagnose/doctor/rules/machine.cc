@@ -192,7 +192,7 @@ void too_many_by_variables(const Examined& host, double usable, Findings& findin
   }
 }
 
-/// Where no variable says why: a build that counts all CPUs.
+/// If no variable says why: a build that counts all CPUs.
 void too_many_by_torch(const Examined& host, double usable, Findings& findings) {
   const auto threads = torch_threads(host);
   if (!threads || *threads <= std::ceil(usable) || *threads < 2 * usable) return;
@@ -249,7 +249,7 @@ Findings mkl_missing(const Examined& host) {
   const auto& vendor = host.facts.limits->cpu_vendor.get();
   if (!vendor || *vendor != "GenuineIntel") return {};
   const FrameworkSaid* said = host.facts.python->said_of("torch");
-  // Who computes on a GPU does not wait for the CPU's products.
+  // A program that computes on a GPU does not wait for the CPU's products.
   if (said == nullptr || said->has_mkl.value_or(true) || said->sees_gpu.value_or(false)) return {};
   return {{.rule = "mkl_missing",
            .severity = Severity::hint,

@@ -36,7 +36,7 @@ bool is_none(const VisibleList& list) {
   return value.empty() || value == "-1";
 }
 
-/// What HIP reads: its own variable, or CUDA's where its own is not set or empty.
+/// The variable that HIP reads: its own, or CUDA's if its own is not set or empty.
 const OtherVariable* second_of_rocm(const Examined& host) {
   for (const std::string_view name : {hip, cuda}) {
     const auto at = std::ranges::find(host.others, name, &OtherVariable::name);
@@ -96,7 +96,7 @@ Findings empty_hides_nothing(const Examined& host) {
 
 Findings cuda_is_hips(const Examined& host) {
   const VisibleList* list = list_of(cuda, host);
-  // What hides all is the other rule's, and with ROCR's both are told.
+  // A list that hides all is the other rule's. With ROCR's list both are told.
   if (list == nullptr || is_none(*list) || list_of(rocr, host) != nullptr) return {};
   return {{.rule = "cuda_variable_is_hips",
            .severity = Severity::hint,

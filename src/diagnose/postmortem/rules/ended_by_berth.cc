@@ -24,7 +24,7 @@ std::string as_option(milliseconds time) {
   return fmt::format("{}ms", time.count());
 }
 
-/// Twice what it had; 12 hours where that is not known, or no number to go by.
+/// Twice what it had. 12 hours: that is not known, or no number to go by.
 milliseconds more_time(const RunRecord& run) {
   using namespace std::chrono_literals;
   constexpr milliseconds most = 24h * 365;
@@ -86,7 +86,7 @@ Finding time_limit(const PostmortemEvidence& evidence) {
   return finding;
 }
 
-/// Who may stop a run: its owner, and root.
+/// Its owner and root may stop a run.
 Sentence meaning_of_stop(const std::string& owner) {
   if (owner == "root") return sentence("Only root can do so; the program had no fault.");
   return sentence("Only {} and root can do so; the program had no fault.", printable(owner));
@@ -113,7 +113,8 @@ Sentence title_of_never_started(const RunRecord& run) {
   return sentence("{} took it out of the queue with berth stop", printable(end.stopped_by));
 }
 
-/// Who was taken out of the queue has written nothing into its log, nor has who was killed.
+/// A run that was taken out of the queue has written nothing into its log. Neither has one that was
+/// killed.
 Finding never_started(const PostmortemEvidence& evidence) {
   const RunRecord& run = evidence.run;
   const bool left = run.end->because == end_cause::left_queue;

@@ -93,8 +93,8 @@ Finding finding_of(const SignalMeaning& meaning, const RunRecord& run) {
   return finding;
 }
 
-/// Ended by a signal, where nothing else says why: what that signal mostly means, and whose it can
-/// have been.
+/// Ended by a signal, and nothing else says why. Says what that signal mostly means, and who may
+/// have sent it.
 Findings ended_by_signal(const PostmortemEvidence& evidence) {
   if (!has_failed(evidence.run)) return {};
   const int signal = signal_of(evidence.run);

@@ -95,8 +95,8 @@ Findings of_kernel_log(const PostmortemEvidence& evidence) {
   return findings;
 }
 
-/// The device failed under the job: what the sampler saw during the run (the record's events), else
-/// what the kernel log holds of that time.
+/// The device failed under the job. What the sampler saw during the run counts first (the record's
+/// events), else the kernel log of that time.
 Findings device_fault(const PostmortemEvidence& evidence) {
   Findings findings;
   for (const Kind& kind : kinds) {
@@ -165,9 +165,9 @@ Finding reload_finding() {
                             "failed for another reason before")};
 }
 
-/// The driver was loaded anew under the job: what the sampler saw (the record's events), and the
-/// kernel log's word that the module was loaded in that time. The driver had answered before, or
-/// the run had not been given the device.
+/// The driver was loaded anew under the job. The sampler tells it (the record's events), or the
+/// kernel log says that the module was loaded in that time. It counts only if the driver had
+/// answered when the devices were chosen.
 Findings driver_reloaded(const PostmortemEvidence& evidence) {
   const RunRecord& run = evidence.run;
   if (!has_failed(run)) return {};
@@ -226,8 +226,8 @@ bool nearly_filled_machine(const RunRecord& run) {
   return peak.get() && all.get() && peak.get()->count() / 8 >= all.get()->count() / 10;  // 80 %
 }
 
-/// The kernel killed it because the main memory was used up: by the counter of its control group
-/// (the keeper's event), by the kernel log, else by how much memory it had when it was killed.
+/// The kernel killed it because the main memory was used up. The counter of its control group tells
+/// it (the keeper's event), or the kernel log. Else its memory when it was killed makes it likely.
 Findings oom_killer(const PostmortemEvidence& evidence) {
   const RunRecord& run = evidence.run;
   if (!has_failed(run) || !run.end->because.empty()) return {};

@@ -33,7 +33,7 @@ Findings known_error_text(const PostmortemEvidence& evidence) {
   return findings;
 }
 
-/// Of the device: less than this is a desktop, a context, rounding.
+/// A share of the device: less than this is a desktop, a context, rounding.
 constexpr std::uint64_t least_growth_part = 20;  // one twentieth
 constexpr std::uint64_t least_growth = std::uint64_t{512} << 20;
 
@@ -57,8 +57,8 @@ bool is_much_and_late(const NeighbourGrowth& growth, const RunRecord& run) {
          run.end->at.unix_ms - growth.seen_last.unix_ms <= longest_ms;
 }
 
-/// Whether this growth is what the message is about: on the device that it names, and without it
-/// the tensor would have fitted.
+/// Whether this growth is what the message is about. It must be on the device that the message
+/// names. Without it the tensor would have fitted.
 bool is_what_lacked(const NeighbourGrowth& growth, const OomMessage& message,
                     const RunRecord& run) {
   const OomCause cause = judge(message).cause;
@@ -127,7 +127,7 @@ Finding finding_about(const NeighbourGrowth& growth, const RunRecord& run) {
                      "berth run --wait -- python train.py"}}};
 }
 
-/// Of those that `fits`, the one that grew most.
+/// The one that grew most, of those that `fits` accepts.
 template <class Fits>
 const NeighbourGrowth* largest(const PostmortemEvidence& evidence, Fits fits) {
   const NeighbourGrowth* found = nullptr;
@@ -142,9 +142,8 @@ bool ended_badly_by_itself(const RunRecord& run) {
   return has_failed(run) && run.end->because.empty();
 }
 
-/// The GPU's memory was used up, and while the run went on others had taken more and more of it: by
-/// its own samples. Where its output says that it was for want of the GPU's memory that is a cause;
-/// where there is no output, a guess.
+/// The log says that the GPU's memory was used up. The run's samples show that others took more and
+/// more of it. Without a log see perhaps_neighbour_grew: there it is a guess.
 Findings neighbour_grew(const PostmortemEvidence& evidence) {
   const RunRecord& run = evidence.run;
   if (!ended_badly_by_itself(run) || evidence.log == nullptr || evidence.neighbours.empty()) {

@@ -1,4 +1,5 @@
-"""What the workloads share: the simulated GPU, work for a CPU, workers that are forked, and an end that leaves nothing behind."""
+"""What the workloads share: the simulated GPU, work for a CPU, and workers that are forked. They leave nothing behind
+at their end."""
 
 import ctypes
 import mmap
@@ -119,8 +120,9 @@ class Disk:
 
 
 class SlowDisk:
-    """State D for a while, as a slow disk gives it: the caller of vfork(2) stands in it until its child has gone on. posix_spawn(3)
-    is one, and its child here must first open a FIFO; somebody beside the job opens the other end after `seconds`."""
+    """State D for a while, as a slow disk gives it. The caller of vfork(2) stands in it until its child has gone on.
+    posix_spawn(3) is such a caller, and its child here must first open a FIFO. A process beside the job opens the other
+    end after `seconds`."""
 
     def __init__(self, folder, seconds):
         self.path = os.path.join(folder, f"fifo-{os.getpid()}-{random.randrange(10**9)}")

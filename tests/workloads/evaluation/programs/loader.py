@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A training whose loader is the limit: loader_cpu_bound, loader_too_few_workers, loader_storage_bound and too_few_cpus,
-by what a worker does for a batch, how many there are and on which CPUs they may run."""
+"""A training whose loader is the limit: loader_cpu_bound, loader_too_few_workers, loader_storage_bound, too_few_cpus.
+Which one depends on a worker's task for a batch, the number of workers, and their CPUs."""
 
 import argparse
 import os

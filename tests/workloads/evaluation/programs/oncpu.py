@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A process that holds a GPU and computes on the CPU, on two at once: in C, where Python lets go of its lock."""
+"""A process that holds a GPU and computes on the CPU. It uses two CPUs at once: in C, where Python lets go of its
+lock."""
 
 import argparse
 import hashlib

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Well used, and then nothing for seconds, again and again: a checkpoint, an evaluation, an upload."""
+"""Well used, and then nothing for seconds, repeatedly: a checkpoint, an evaluation, an upload."""
 
 import argparse
 import os

@@ -136,7 +136,7 @@ def main():
 
     threads = []
     for entry in todo:
-        # at most five at a time, at most two busy cores; a rule about full CPUs has the machine for itself
+        # At most five run at a time, with at most two busy cores. A rule about full CPUs has the machine for itself.
         with turn:
             turn.wait_for(lambda entry=entry: places[0] > 0 and free[0] >= tenths(entry) and (entry[3] < 2 or places[0] == 5))
             free[0] -= tenths(entry)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A steady job: by itself well, beside another one of its kind half of shared_with_others; or one that ends at once, for nothing_running."""
+"""A steady job. By itself it is well. Beside another one of its kind it is half of shared_with_others. Or it is one
+that ends at once, for nothing_running."""
 
 import argparse
 import time

@@ -1,5 +1,5 @@
-"""What the programs share: work that really costs CPU time, reads that really go to the disk, and how
-long to go on."""
+"""What the programs share: work that really costs CPU time, and reads that really go to the disk. Also how long to go
+on."""
 
 import argparse
 import mmap

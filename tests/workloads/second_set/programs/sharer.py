@@ -1,5 +1,5 @@
-"""Two programs on one device that take turns: the same source is the job and, started elsewhere with
---turn 1, the other's process."""
+"""Two programs on one device that take turns, from the same source. One is the job. The other, started elsewhere with
+--turn 1, is another's process."""
 
 import time
 

@@ -1,5 +1,5 @@
-"""One process without workers. Each step: think on the CPU, read from the disk, copy, compute, and on
-several ranks wait for the others; every so often a pause."""
+"""One process without workers. Each step thinks on the CPU, reads from the disk, copies and computes. On several ranks
+it waits for the others. Every so often it pauses."""
 
 import os
 import threading

@@ -1,5 +1,5 @@
-"""Threads that compute outside Python's lock: on the CPU instead of the device (no --kernel), or more of
-them than the CPUs that the process may use (--on) for what a step needs."""
+"""Threads that compute outside Python's lock. Without --kernel they compute on the CPU instead of the device. Or a step
+needs more of them than the process may use CPUs (--on)."""
 
 import hashlib
 import os
