@@ -30,7 +30,4 @@ class HistoryOptionWords {
   std::string until_;
 };
 
-/// "7d" ago, or a local "2026-11-21" or "2026-11-21 14:30".
-[[nodiscard]] Result<WallTime> parse_time(const std::string& text, WallTime now);
-
 }  // namespace berth

@@ -29,14 +29,6 @@ void add_samples(const Context& context, const RunRecord& run, PostmortemEvidenc
   evidence.neighbours = neighbours.growths();
 }
 
-std::uint64_t refusals_of(const RunRecord& run) {
-  std::uint64_t refusals = 0;
-  if (const auto seen = cap_seen_in(run.directory)) {
-    for (const CapSeen::OnDevice& one : seen->devices) refusals += one.refusals;
-  }
-  return refusals;
-}
-
 /// All records are read only where there can be a sibling among them.
 void add_siblings(const Context& context, PostmortemEvidence& evidence) {
   if (!rank_place_of(evidence.run.manifest)) return;
@@ -94,24 +86,6 @@ GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& ru
   gathered.log_path = *with_log.manifest.log;
   gathered.evidence.log = gathered.log.get();
   return gathered;
-}
-
-std::optional<Sentence> who_held_its_memory(const RunRecord& run) {
-  PostmortemEvidence evidence{
-      .run = run, .events = events_of(run), .refusals = refusals_of(run), .log = nullptr};
-  std::optional<LogText> log;
-  if (auto tail =
-          run.manifest.log ? read_log_tail(run) : Result<LogTail>(fail(ErrorCode::not_found, ""))) {
-    log.emplace(tail->bytes, tail->cut);
-    evidence.log = &*log;
-  }
-  if (!died_of_gpu_memory(evidence)) return std::nullopt;
-  // What was taken after the job had ended no longer has what it held itself.
-  Sample last;
-  (void)for_each_sample(run, [&](const Sample& sample) {
-    if (!sample.processes.empty() || last.processes.empty()) last = sample;
-  });
-  return holders_text(run.manifest, last);
 }
 
 }  // namespace berth

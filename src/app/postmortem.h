@@ -23,7 +23,4 @@ enum class Gather { all, without_log, without_kernel_log };
 [[nodiscard]] GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& run,
                                                    Gather how, WallTime now);
 
-/// What judges each end of a run (run/run.h MemoryJudge).
-[[nodiscard]] std::optional<Sentence> who_held_its_memory(const RunRecord& run);
-
 }  // namespace berth

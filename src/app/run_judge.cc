@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "app/output_file.h"
 #include "app/records.h"
 #include "base/sentence.h"
 #include "diagnose/bottleneck/bottleneck.h"
@@ -12,6 +11,7 @@
 #include "diagnose/bottleneck/run_activity.h"
 #include "record/run_ranks.h"
 #include "view/postmortem_text.h"
+#include "view/style.h"
 
 namespace berth {
 

@@ -28,6 +28,7 @@
 #include "serve/metrics_keeper.h"
 #include "serve/news.h"
 #include "serve/notify.h"
+#include "serve/page_link.h"
 #include "serve/people_watch.h"
 #include "serve/tokens.h"
 #include "serve/user_acts.h"
@@ -96,7 +97,7 @@ class Daemon {
   Context& context_;
   ServePlan plan_;
   std::optional<BrowserLater> browser_;
-  LinkFile link_file_;
+  serve::LinkFile link_file_;
   Live live_;
   SignalQueue signals_;
   serve::Loop loop_;
@@ -416,7 +417,8 @@ void Daemon::end_history() {
 
 /// With a link where somebody sits, who is then known there: it is for his terminal alone.
 void Daemon::show_page() {
-  const std::string page = page_address(server_->addresses(), plan_.settings.tls.has_value());
+  const std::string page =
+      serve::page_address(server_->addresses(), plan_.settings.tls.has_value());
   handler_.sign_in().set_page(page);
   if (page.empty()) {
     if (std::exchange(browser_, std::nullopt)) {

@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/output_file.h"
 #include "app/records.h"
 #include "app/verb.h"
 #include "base/fd.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/user_name.h"

@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstdio>
 
-#include "app/kernel_cap.h"
 #include "app/planned_start.h"
 #include "app/records.h"
 #include "app/run_options.h"
@@ -19,6 +18,7 @@
 #include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "base/typed_time.h"
 #include "base/user_name.h"
 #include "place/placement.h"
 #include "run/inside.h"

@@ -279,6 +279,8 @@ struct SamplesRead {
                                                   const std::function<void(const Sample&)>& each);
 /// The summary so far (running) or at the end, from the samples.
 [[nodiscard]] Summary summary_of(const RunRecord& run);
+/// Of a run that goes on: its last minutes, however long it has run. Of another: the whole.
+[[nodiscard]] Summary summary_lately(const RunRecord& run);
 /// From the samples of a run that ended then.
 [[nodiscard]] Summary summary_until(const RunRecord& run, WallTime ended);
 

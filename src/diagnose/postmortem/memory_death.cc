@@ -8,6 +8,8 @@
 
 #include "base/text.h"
 #include "diagnose/postmortem/explain_log.h"
+#include "record/log_tail.h"
+#include "record/record_writer.h"
 #include "snapshot/device_name.h"
 
 namespace berth {
@@ -53,6 +55,32 @@ Sentence holders_text(const Manifest& manifest, const Sample& last) {
     text = text.empty() ? one : sentence("{}; {}", text, one);
   }
   return text.empty() ? sentence("who held the memory was not sampled") : text;
+}
+
+std::uint64_t refusals_of(const RunRecord& run) {
+  std::uint64_t refusals = 0;
+  if (const auto seen = cap_seen_in(run.directory)) {
+    for (const CapSeen::OnDevice& one : seen->devices) refusals += one.refusals;
+  }
+  return refusals;
+}
+
+std::optional<Sentence> who_held_its_memory(const RunRecord& run) {
+  PostmortemEvidence evidence{
+      .run = run, .events = events_of(run), .refusals = refusals_of(run), .log = nullptr};
+  std::optional<LogText> log;
+  if (auto tail =
+          run.manifest.log ? read_log_tail(run) : Result<LogTail>(fail(ErrorCode::not_found, ""))) {
+    log.emplace(tail->bytes, tail->cut);
+    evidence.log = &*log;
+  }
+  if (!died_of_gpu_memory(evidence)) return std::nullopt;
+  // What was taken after the job had ended no longer has what it held itself.
+  Sample last;
+  (void)for_each_sample(run, [&](const Sample& sample) {
+    if (!sample.processes.empty() || last.processes.empty()) last = sample;
+  });
+  return holders_text(run.manifest, last);
 }
 
 }  // namespace berth

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "view/style.h"
 
 namespace berth {
 
@@ -21,8 +20,5 @@ enum class Existing { keep, keep_unless_forced, replace };
 /// What write_output() would fail of whatever the bytes are, before the time is spent that it takes
 /// to have them: a file in the way, a folder that is not there or where none may be made.
 [[nodiscard]] Result<void> check_output(const std::string& path, Existing existing);
-
-/// How to draw what is kept in a file: without colour, and as wide as it is.
-[[nodiscard]] Style for_a_file(Style style);
 
 }  // namespace berth
