@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/typed_time.h"
 #include "record/history/store.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -90,6 +91,33 @@ Result<HistoryReader> HistoryOptionWords::open(const Context& context) const {
               "there is no history yet in {}: `berth serve{}` keeps one while it runs (--store "
               "names another file)",
               places.front(), simulated ? " --sim " + *simulated : std::string());
+}
+
+IdleEvidence idle_evidence(const Context& context, const Snapshot& snapshot) {
+  IdleEvidence evidence;
+  if (context.replay()) {
+    evidence.why_none = sentence("a recording has none");
+    return evidence;
+  }
+  auto reader = HistoryOptionWords().open(context);
+  if (!reader) {
+    evidence.why_none = reader.error().said();
+    return evidence;
+  }
+  std::vector<DeviceId> held;
+  for (const Device& device : snapshot.devices) {
+    const bool is_held =
+        !claims_on(device.id, snapshot).empty() || !processes_on(device.id, snapshot).empty();
+    if (is_held) held.push_back(device.id);
+  }
+  auto loads = reader->series_of(held, {.metric = "utilization_gpu_percent",
+                                        .since = WallTime{snapshot.taken.unix_ms - day_ms},
+                                        .until = snapshot.taken,
+                                        .points = 24 * 60});
+  if (!loads) return evidence;
+  std::erase_if(*loads, [](const HistorySeries& load) { return load.points.empty(); });
+  evidence.loads = *std::move(loads);
+  return evidence;
 }
 
 }  // namespace berth

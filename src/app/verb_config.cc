@@ -1,6 +1,6 @@
 // `berth config`: what is in force where nothing is typed, and who said it.
 
-#include "app/policy_remarks.h"
+#include "app/remarks.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"

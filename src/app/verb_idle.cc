@@ -1,6 +1,6 @@
 // `berth idle`: what is held and not used, by whom, since when, and how sure that is.
 
-#include "app/idle_evidence.h"
+#include "app/history_options.h"
 #include "app/verb.h"
 
 namespace berth {

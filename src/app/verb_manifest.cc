@@ -12,7 +12,7 @@
 #include "base/tr.h"
 #include "base/user_name.h"
 #include "host_environment/gather_host_facts.h"
-#include "record/manifest_here.h"
+#include "record/run_record.h"
 #include "view/manifest_text.h"
 
 namespace berth {

@@ -1,6 +1,6 @@
 // `berth queue`: who waits for what and why, what is gathered for whom, and who starts when.
 
-#include "app/idle_evidence.h"
+#include "app/history_options.h"
 #include "app/past_runs.h"
 #include "app/planned_start.h"
 #include "app/slurm_options.h"

@@ -10,8 +10,8 @@
 
 #include "app/planned_start.h"
 #include "app/records.h"
+#include "app/remarks.h"
 #include "app/run_options.h"
-#include "app/simulated_mark.h"
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"

@@ -12,8 +12,8 @@
 #include <set>
 
 #include "app/records.h"
+#include "app/remarks.h"
 #include "app/run_options.h"
-#include "app/simulated_mark.h"
 #include "app/terminal.h"
 #include "app/verb.h"
 #include "base/child_answer.h"

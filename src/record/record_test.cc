@@ -684,6 +684,7 @@ TEST_F(Record, OfARunThatGoesOnTheLastMinutesAreReadHoweverLongItHasRun) {
     sample.tree.memory_resident = second == 0 ? Bytes(9'000'000) : Bytes(4'000'000);
     text += to_line(sample);
   }
+  ASSERT_TRUE(make_directories(state_));
   ASSERT_TRUE(write_file_atomically(state_ + "/" + std::string(record_file::samples), text));
   EXPECT_EQ(summary_of(run).tree_memory_peak, Bytes(9'000'000));
   EXPECT_EQ(summary_lately(run).tree_memory_peak, Bytes(4'000'000));
