@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "app/did_you_mean.h"
 #include "app/verb.h"
 #include "app/words.h"
 #include "base/sentence.h"

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "app/live.h"
-#include "app/output_file.h"
 #include "app/progress.h"
 #include "app/records.h"
 #include "app/terminal.h"
 #include "app/verb.h"
 #include "base/fd.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "diagnose/bottleneck/activity_json.h"

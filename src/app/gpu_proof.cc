@@ -9,61 +9,18 @@
 #include "app/run_options.h"
 #include "app/verb.h"
 #include "base/process.h"
-#include "base/text.h"
 #include "base/tr.h"
 #include "host_environment/machine_side.h"
 #include "run/acquire.h"
-#include "snapshot/device_kind.h"
+#include "run/gpus_to_prove.h"
 #include "snapshot/device_name.h"
-#include "snapshot/questions.h"
 
 namespace berth {
 
 namespace {
 
-bool can_be_tested(const Device& device, const Snapshot& snapshot) {
-  return is_of(Runtime::cuda, device) && device.index && device.uuid.get() &&
-         state_of(device, snapshot) != DeviceState::divided;
-}
-
-Result<std::vector<const Device*>> wanted_devices(const Snapshot& snapshot,
-                                                  const std::string& list) {
-  std::vector<DevicePattern> patterns;
-  if (!list.empty()) {
-    auto parsed = parse_patterns(list);
-    if (!parsed) return std::unexpected(std::move(parsed).error().at("-i"));
-    patterns = std::move(*parsed);
-  }
-  std::vector<const Device*> devices;
-  std::vector<bool> found(patterns.size(), false);
-  for (const Device& device : snapshot.devices) {
-    if (!can_be_tested(device, snapshot)) continue;
-    bool is_named = patterns.empty();
-    for (std::size_t i = 0; i < patterns.size(); ++i) {
-      if (!matches(patterns[i], device)) continue;
-      found[i] = is_named = true;
-    }
-    if (is_named) devices.push_back(&device);
-  }
-  for (std::size_t i = 0; i < patterns.size(); ++i) {
-    if (found[i]) continue;
-    return fail(ErrorCode::invalid, "-i {}: there is no such device that CUDA could compute on",
-                printable(patterns[i].text));
-  }
-  return devices;
-}
-
-/// The device's next one in the list, round about: every way is tried once. Null: there is none.
-const Device* peer_of(const Device& device, const std::vector<const Device*>& devices) {
-  // A program sees one MIG instance.
-  if (devices.size() < 2 || device.parent) return nullptr;
-  const auto at = std::ranges::find(devices, &device);
-  const Device* next = at + 1 == devices.end() ? devices.front() : *(at + 1);
-  return next->parent ? nullptr : next;
-}
-
-/// Shows the test's CUDA the device and its peer alone, for as long as this lives. The caller's own
-/// list no longer counts here: it has been respected before.
+/// What the test's CUDA is shown, for as long as this lives: the device and its peer, whatever the
+/// caller's own list says (which has been respected before).
 class ShownToCuda {
  public:
   ShownToCuda(const std::string& uuids, const Context& context) : was_(context.variable(name)) {
@@ -83,13 +40,6 @@ class ShownToCuda {
   static constexpr auto name = "CUDA_VISIBLE_DEVICES";
   std::optional<std::string> was_;
 };
-
-/// Somebody uses the device: `--force` tests beside them. Other reasons (not ours to use, not
-/// readable) stay.
-bool is_somebody(Rule rule) {
-  return rule == Rule::leased || rule == Rule::in_use || rule == Rule::reserved ||
-         rule == Rule::utilization || rule == Rule::not_idle;
-}
 
 class Tester {
  public:
@@ -183,13 +133,13 @@ class Tester {
 
 Result<std::vector<GpuProof>> prove_gpus(Context& context, const Snapshot& snapshot,
                                          const GpuProofOptions& options) {
-  const auto devices = wanted_devices(snapshot, options.devices);
-  if (!devices) return std::unexpected(devices.error());
+  const auto wanted = gpus_to_prove(snapshot, options.devices);
+  if (!wanted) return std::unexpected(wanted.error());
   std::vector<GpuProof> tests;
   if (context.sources().simulated || context.replay()) {
-    for (const Device* device : *devices) {
+    for (const GpuToProve& one : *wanted) {
       tests.push_back(
-          {.device = device->id,
+          {.device = one.device->id,
            .left_out = sentence("it is not of this machine: there is nothing to compute on")});
     }
     return tests;
@@ -197,11 +147,11 @@ Result<std::vector<GpuProof>> prove_gpus(Context& context, const Snapshot& snaps
   Tester tester(context, options.force);
   if (auto opened = tester.open(); !opened) return std::unexpected(std::move(opened).error());
   ProgressBar progress(context, ProgressBar::From::at_once);
-  for (const Device* device : *devices) {
+  for (const auto& [device, peer] : *wanted) {
     progress.show(
-        static_cast<double>(tests.size()) / static_cast<double>(devices->size()),
-        trf("testing GPU {} ({} of {})", index_or_id(*device), tests.size() + 1, devices->size()));
-    auto test = tester.test(*device, peer_of(*device, *devices));
+        static_cast<double>(tests.size()) / static_cast<double>(wanted->size()),
+        trf("testing GPU {} ({} of {})", index_or_id(*device), tests.size() + 1, wanted->size()));
+    auto test = tester.test(*device, peer);
     if (!test) return std::unexpected(std::move(test).error());
     tests.push_back(std::move(*test));
   }

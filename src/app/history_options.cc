@@ -3,12 +3,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <ctime>
 
 #include "app/past_runs.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "base/typed_time.h"
 #include "record/history/store.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -27,52 +28,7 @@ std::optional<std::string> a_simulated_history(const std::string& directory) {
   return std::nullopt;
 }
 
-std::optional<std::tm> local_date(std::string_view text) {
-  // "2026-11-21", "2026-11-21 14:30", "2026-11-21T14:30"
-  if (text.size() != 10 && text.size() != 16) return std::nullopt;
-  const auto number = [&](std::size_t at, std::size_t length) {
-    return parse_unsigned(text.substr(at, length));
-  };
-  const auto year = number(0, 4);
-  const auto month = number(5, 2);
-  const auto day = number(8, 2);
-  if (!year || !month || !day || text[4] != '-' || text[7] != '-') return std::nullopt;
-  std::tm date{};
-  date.tm_year = static_cast<int>(*year) - 1900;
-  date.tm_mon = static_cast<int>(*month) - 1;
-  date.tm_mday = static_cast<int>(*day);
-  date.tm_isdst = -1;
-  if (*month < 1 || *month > 12 || *day < 1 || *day > 31) return std::nullopt;
-  if (text.size() == 10) return date;
-  const auto hour = number(11, 2);
-  const auto minute = number(14, 2);
-  if (!hour || !minute || (text[10] != ' ' && text[10] != 'T') || text[13] != ':') {
-    return std::nullopt;
-  }
-  date.tm_hour = static_cast<int>(*hour);
-  date.tm_min = static_cast<int>(*minute);
-  if (*hour > 23 || *minute > 59) return std::nullopt;
-  return date;
-}
-
 }  // namespace
-
-Result<WallTime> parse_time(const std::string& text, WallTime now) {
-  if (text == "now") return now;
-  if (auto date = local_date(text)) {
-    const std::tm typed = *date;
-    const std::time_t seconds = ::mktime(&*date);
-    // What is no date (31 February) it takes for another; an hour that the clocks skip it may move.
-    const bool is_that_day = date->tm_mday == typed.tm_mday && date->tm_mon == typed.tm_mon;
-    if (seconds != -1 && is_that_day) return WallTime{std::int64_t{seconds} * 1000};
-  }
-  const auto ago = parse_duration(text);
-  if (ago) return WallTime{now.unix_ms - ago->count()};
-  return fail(ErrorCode::invalid,
-              "\"{}\" is no time: write how long ago (90m, 12h, 7d) or a date (2026-11-21, "
-              "\"2026-11-21 14:30\")",
-              printable(text));
-}
 
 void HistoryOptionWords::declare(Options& options) {
   options.filled_value("--since", since_, "from when on: how long ago, or a date", "TIME");
@@ -82,11 +38,11 @@ void HistoryOptionWords::declare(Options& options) {
 
 Result<HistoryOptionWords::Window> HistoryOptionWords::window(
     WallTime now, const std::string& default_since) const {
-  const auto until = until_.empty() ? Result<WallTime>(now) : parse_time(until_, now);
+  const auto until = until_.empty() ? Result<WallTime>(now) : parse_wall_time(until_, now);
   if (!until) return std::unexpected(until.error());
   // Nothing can be said of the future, not even that nobody looked.
   const WallTime end{std::min(until->unix_ms, now.unix_ms)};
-  const auto since = parse_time(since_.empty() ? default_since : since_, now);
+  const auto since = parse_wall_time(since_.empty() ? default_since : since_, now);
   if (!since) return std::unexpected(since.error());
   if (*since >= end) {
     return fail(ErrorCode::invalid, "--since is not before --until");
@@ -135,6 +91,33 @@ Result<HistoryReader> HistoryOptionWords::open(const Context& context) const {
               "there is no history yet in {}: `berth serve{}` keeps one while it runs (--store "
               "names another file)",
               places.front(), simulated ? " --sim " + *simulated : std::string());
+}
+
+IdleEvidence idle_evidence(const Context& context, const Snapshot& snapshot) {
+  IdleEvidence evidence;
+  if (context.replay()) {
+    evidence.why_none = sentence("a recording has none");
+    return evidence;
+  }
+  auto reader = HistoryOptionWords().open(context);
+  if (!reader) {
+    evidence.why_none = reader.error().said();
+    return evidence;
+  }
+  std::vector<DeviceId> held;
+  for (const Device& device : snapshot.devices) {
+    const bool is_held =
+        !claims_on(device.id, snapshot).empty() || !processes_on(device.id, snapshot).empty();
+    if (is_held) held.push_back(device.id);
+  }
+  auto loads = reader->series_of(held, {.metric = "utilization_gpu_percent",
+                                        .since = WallTime{snapshot.taken.unix_ms - day_ms},
+                                        .until = snapshot.taken,
+                                        .points = 24 * 60});
+  if (!loads) return evidence;
+  std::erase_if(*loads, [](const HistorySeries& load) { return load.points.empty(); });
+  evidence.loads = *std::move(loads);
+  return evidence;
 }
 
 }  // namespace berth

@@ -1,5 +1,6 @@
 #pragma once
-// What `berth history` and `berth usage` share: which file, and which time.
+// What verbs that read the history share: which file, which time, and what it tells of devices that
+// are idle.
 
 #include <string>
 
@@ -7,6 +8,7 @@
 #include "app/options.h"
 #include "base/result.h"
 #include "record/history/reader.h"
+#include "view/idle_list.h"
 
 namespace berth {
 
@@ -30,7 +32,7 @@ class HistoryOptionWords {
   std::string until_;
 };
 
-/// "7d" ago, or a local "2026-11-21" or "2026-11-21 14:30".
-[[nodiscard]] Result<WallTime> parse_time(const std::string& text, WallTime now);
+/// Of the devices that somebody holds, for the last day. Says why there is none.
+[[nodiscard]] IdleEvidence idle_evidence(const Context& context, const Snapshot& snapshot);
 
 }  // namespace berth

@@ -5,10 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 
-#include "app/history_options.h"
-#include "app/kernel_cap.h"
 #include "app/run_options.h"
 #include "app/verb.h"
 #include "base/fd.h"
@@ -17,7 +14,9 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/user_name.h"
+#include "probe/nvml/memory_limits.h"
 #include "run/device_scope.h"
+#include "run/kernel_limit.h"
 #include "serve/alert_command.h"
 
 namespace berth {
@@ -27,32 +26,12 @@ namespace {
 /// A look at a busy driver may take a while.
 constexpr Duration patience_to_start = std::chrono::minutes(4);
 constexpr std::size_t most_at_once = 8;
+constexpr uid_t root = 0;
 
 Result<PlannedPlace> open_place(const Context& context) {
   const auto ledger = context.ledger_place();
   if (!ledger) return std::unexpected(ledger.error());
   return PlannedPlace::open(*ledger, context.policy_places().owner);
-}
-
-/// The next "18:00" of the local day.
-std::optional<WallTime> time_of_day(std::string_view text, WallTime now) {
-  const auto parts = split(text, ':');
-  const auto hour = parts.size() == 2 ? parse_unsigned(parts[0]) : std::nullopt;
-  const auto minute = parts.size() == 2 ? parse_unsigned(parts[1]) : std::nullopt;
-  if (!hour || !minute || parts[1].size() != 2 || *hour > 23 || *minute > 59) return std::nullopt;
-  for (int days = 0; days < 2; ++days) {
-    const std::time_t seconds = now.unix_ms / 1000;
-    std::tm date{};
-    if (::localtime_r(&seconds, &date) == nullptr) return std::nullopt;
-    date.tm_mday += days;
-    date.tm_hour = static_cast<int>(*hour);
-    date.tm_min = static_cast<int>(*minute);
-    date.tm_sec = 0;
-    date.tm_isdst = -1;
-    const WallTime at{std::int64_t{::mktime(&date)} * 1000};
-    if (at > now) return at;
-  }
-  return std::nullopt;
 }
 
 /// What is needed of the environment: the owner's homes, the machine's places, no word of others.
@@ -80,16 +59,10 @@ Result<void> become_owner(const Planned& planned) {
   return fail_system(errno, "become the user {}", planned.user);
 }
 
-bool is_due(const Planned& planned, WallTime now) {
-  return planned.text.at <= now && !planned.text.begun && planned.text.failed.empty();
-}
-
-WallTime end_of(const PlannedText& text) { return {text.at.unix_ms + text.lasts.count()}; }
-
 /// Its id; the error is what is written down of it.
 Result<std::string> start_as_owner(Context& context, const Planned& planned) {
   const std::int64_t left_s =
-      (end_of(planned.text).unix_ms - context.clock().wall_now().unix_ms) / 1000;
+      (planned.text.end().unix_ms - context.clock().wall_now().unix_ms) / 1000;
   if (left_s < 1) return fail(ErrorCode::timeout, "its time was over when it could begin");
   // What is no part of a request never reaches a command line.
   RequestOptions request;
@@ -119,24 +92,6 @@ Result<std::string> start_as_owner(Context& context, const Planned& planned) {
 }
 
 }  // namespace
-
-Result<WallTime> parse_start(const std::string& text, WallTime now) {
-  auto at = Result<WallTime>(now);
-  if (const auto today = time_of_day(text, now)) {
-    at = *today;
-  } else if (const auto later = parse_duration(text)) {
-    if (const auto sure = parse_duration_with_unit(text); !sure) {
-      return fail(ErrorCode::invalid, "--at: {}", sure.error().said());
-    }
-    at = WallTime{now.unix_ms + later->count()};
-  } else if (at = parse_time(text, now); !at) {
-    return fail(ErrorCode::invalid,
-                "--at \"{}\": write 18:00, 2h (from now), or a date (\"2026-11-21 14:30\")",
-                printable(text));
-  }
-  if (*at > now && at->unix_ms < now.unix_ms + 366 * day_ms) return at;
-  return fail(ErrorCode::invalid, "--at \"{}\" is not to come within a year", printable(text));
-}
 
 Result<void> can_plan(const Context& context) {
   const auto place = open_place(context);
@@ -172,7 +127,7 @@ std::vector<Planned> planned_here(Context& context) {
   auto all = place ? place->all() : Result<std::vector<Planned>>(std::vector<Planned>());
   if (!all) return {};
   const WallTime now = context.clock().wall_now();
-  std::erase_if(*all, [&](const Planned& one) { return end_of(one.text) <= now; });
+  std::erase_if(*all, [&](const Planned& one) { return one.text.end() <= now; });
   // Nobody starts them: that is not to look as if somebody did.
   if (place && !place->is_kept()) {
     for (Planned& one : *all) {
@@ -200,7 +155,7 @@ int start_planned(Context& context, const std::string& id) {
   const auto all = place->all();
   if (!all) return report(all.error(), exit_code::berth_failed);
   const auto found = std::ranges::find(*all, id, &Planned::id);
-  if (found == all->end() || !is_due(*found, context.clock().wall_now())) {
+  if (found == all->end() || !found->text.is_due(context.clock().wall_now())) {
     return report(Error(ErrorCode::not_found, "nothing called {} is to begin now", printable(id)),
                   exit_code::berth_failed);
   }
@@ -220,6 +175,37 @@ int start_planned(Context& context, const std::string& id) {
   text.failed = run.error().message();
   (void)place->change(id, text);
   return report(run.error(), exit_code::berth_failed);
+}
+
+std::function<Result<void>(const std::map<std::string, Bytes>&)> roots_limit_setter(
+    Context& context) {
+  const auto ledger = context.ledger_place();
+  if (!ledger) return nullptr;
+  return kernel_limit_setter(*ledger, root, context.clock());
+}
+
+int see_to_limit(Context& context, const std::string& id) {
+  const auto ledger = context.ledger_place();
+  const auto place = ledger ? PlannedPlace::open(*ledger, root)
+                            : Result<PlannedPlace>(std::unexpected(ledger.error()));
+  if (!place) return report(place.error(), exit_code::berth_failed);
+  const Sources& sources = context.sources();
+  const LimitDriver driver{
+      .groups_of =
+          [](pid_t pid) {
+            const auto text = read_proc_file("/proc/" + std::to_string(pid) + "/cgroup");
+            return nvml::groups_of(text ? *text : "", std::string(nvml::cgroups));
+          },
+      .limits_of =
+          [&](const std::vector<std::string>& groups) {
+            return nvml::memory_limits_of(sources, groups);
+          },
+      .set =
+          [&](const std::string& group, const LimitDriver::NewLimits& limits) {
+            return nvml::set_memory_limits(sources, group, limits);
+          }};
+  const auto done = see_to_limit(*place, id, driver);
+  return done ? exit_code::ok : report(done.error(), exit_code::berth_failed);
 }
 
 void PlannedStarter::note(const std::string& text) {
@@ -244,10 +230,10 @@ void PlannedStarter::look() {
   const auto all = place_->all();
   const WallTime now = context_.clock().wall_now();
   for (const Planned& one : all ? *all : std::vector<Planned>()) {
-    if (end_of(one.text) <= now && !under_way_.contains(one.id)) {
+    if (under_way_.contains(one.id)) continue;
+    if (one.text.end() <= now) {
       (void)place_->remove(one.id);
-    } else if (is_due(one, now) && !under_way_.contains(one.id) &&
-               under_way_.size() < most_at_once) {
+    } else if (one.text.is_due(now) && under_way_.size() < most_at_once) {
       begin(one.id, "--begin");
     }
   }

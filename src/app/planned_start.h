@@ -1,7 +1,9 @@
 #pragma once
-// Reservations that begin later (lease/planned.h): what `berth reserve --at` writes down, and how
-// root's `berth serve` has each started as its owner.
+// What root's `berth serve` does for users (lease/planned.h): it has each reservation of `berth
+// reserve --at` started as its owner, and has the kernel hold a run's share.
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,10 +15,6 @@
 #include "serve/request_handler.h"
 
 namespace berth {
-
-/// "18:00" (the next time that it is so), "2h" from now, or a date as `berth history` takes it.
-/// invalid: not to come, or further than a year away.
-[[nodiscard]] Result<WallTime> parse_start(const std::string& text, WallTime now);
 
 /// unsupported: no service would begin it; says what is needed.
 [[nodiscard]] Result<void> can_plan(const Context& context);
@@ -30,8 +28,14 @@ namespace berth {
 /// Becomes the owner of that file, and starts it with the owner's rights. The exit code.
 int start_planned(Context& context, const std::string& id);
 
-/// In `berth serve`: looks each second which are to begin, and for limits of the kernel
-/// (app/kernel_cap.h).
+/// A run's share that root's service has the kernel hold (run/kernel_limit.h). Null: there is no
+/// such service.
+[[nodiscard]] std::function<Result<void>(const std::map<std::string, Bytes>&)> roots_limit_setter(
+    Context& context);
+/// In the service, a process of its own for each. The exit code.
+int see_to_limit(Context& context, const std::string& id);
+
+/// In `berth serve`: looks each second which are to begin, and for limits of the kernel.
 class PlannedStarter {
  public:
   PlannedStarter(Context& context, serve::Loop& loop, serve::RequestHandler& handler)

@@ -1,26 +1,20 @@
 #include "app/rank_state.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
-#include <filesystem>
-#include <set>
 #include <vector>
 
 #include "app/verb.h"
 #include "base/owned_file.h"
-#include "base/port.h"
 #include "base/process.h"
-#include "base/process_stat.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/variables.h"
 #include "diagnose/ranks/hang.h"
+#include "probe/procfs/process_state.h"
 #include "record/run_ranks.h"
 #include "run/tree.h"
-#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -30,45 +24,18 @@ using std::chrono::milliseconds;
 
 constexpr int looks = 10;
 constexpr Duration between_looks = milliseconds(200);
-constexpr std::size_t longest_table = std::size_t{16} << 20;
 constexpr std::size_t longest_dump = std::size_t{64} << 20;
-
-std::string waits_in(pid_t pid, const std::string& proc) {
-  const auto text = read_proc_file(fmt::format("{}/{}/wchan", proc, pid));
-  // "0": it runs, or we may not know.
-  return text && *text != "0" ? std::string(trimmed(*text)) : std::string();
-}
 
 void look_at(const Rank& rank, const std::string& proc, bool is_first, RankSeen& seen) {
   seen.has_ended = rank.ended.has_value();
   seen.exit = rank.exit;
   if (seen.has_ended || !rank.process) return;
-  const auto stat = read_process_stat(rank.process->pid, proc);
-  if (!stat || stat->id != *rank.process) {
+  const auto state = kernel_state_of(*rank.process, proc);
+  if (state) {
+    note_look(seen, is_first, state->state, state->waits_in);
+  } else {
     seen.state = '?';
-    return;
   }
-  const std::string now = waits_in(rank.process->pid, proc);
-  if (is_first) seen = {.rank = rank.rank, .state = stat->state, .waits_in = now};
-  if (stat->state != seen.state) seen.state = '?';
-  if (now != seen.waits_in) seen.waits_in.clear();
-}
-
-/// Whether one of these has a socket of these open.
-bool has_one_of(const std::vector<ProcessId>& processes, const std::vector<std::uint64_t>& inodes,
-                const std::string& proc) {
-  for (const ProcessId& process : processes) {
-    std::error_code error;
-    const auto open = fmt::format("{}/{}/fd", proc, process.pid);
-    for (std::filesystem::directory_iterator at(open, error), end; !error && at != end;
-         at.increment(error)) {
-      const std::string target = read_link(at->path().string()).value_or("");
-      if (!target.starts_with("socket:[")) continue;
-      const auto inode = parse_unsigned(std::string_view(target).substr(8, target.size() - 9));
-      if (inode && std::ranges::binary_search(inodes, *inode)) return true;
-    }
-  }
-  return false;
 }
 
 void add_meeting(const RunRanks& table, const std::string& proc, std::vector<RankSeen>& ranks) {
@@ -76,40 +43,19 @@ void add_meeting(const RunRanks& table, const std::string& proc, std::vector<Ran
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const auto& process = table.ranks[i].process;
     if (!process || ranks[i].has_ended) continue;
-    std::vector<std::uint64_t> inodes;
-    bool was_read = false;
-    for (const char* name : {"tcp", "tcp6"}) {
-      const auto text =
-          read_file(fmt::format("{}/{}/net/{}", proc, process->pid, name), longest_table);
-      if (!text) continue;
-      was_read = true;
-      const auto more = sockets_at_port(*text, static_cast<std::uint16_t>(table.master_port));
-      inodes.insert(inodes.end(), more.begin(), more.end());
-    }
-    if (!was_read) continue;
-    std::ranges::sort(inodes);
-    auto processes = descendants_of(process->pid, proc);
-    processes.push_back(*process);
-    ranks[i].has_met = has_one_of(processes, inodes, proc);
+    std::vector<ProcessId> processes = {*process};
+    for (const ProcessId& one : descendants_of(process->pid, proc)) processes.push_back(one);
+    ranks[i].has_met =
+        has_socket_at(processes, static_cast<std::uint16_t>(table.master_port), proc);
   }
 }
 
-void add_cards(Context& context, const RunRecord& run, std::vector<RankSeen>& ranks) {
+void look_at_cards(Context& context, const RunRecord& run, std::vector<RankSeen>& ranks) {
   if (run.manifest.given.devices.empty()) return;
   Wanted wanted(Depth::placement);
   wanted.add<&Device::power_draw, &Device::power_limit>();
-  const auto snapshot = context.look(wanted);
-  if (!snapshot || snapshot->simulated) return;  // what a simulated card does is invented
-  for (std::size_t i = 0; i < ranks.size() && i < run.manifest.given.devices.size(); ++i) {
-    const Device* device = find_device(run.manifest.given.devices[i].id, *snapshot);
-    if (device == nullptr) continue;
-    if (device->utilization_gpu.get())
-      ranks[i].utilization = device->utilization_gpu.get()->count();
-    const auto draw = device->power_draw.get();
-    const auto limit = device->power_limit.get();
-    if (draw && limit && limit->count() > 0) {
-      ranks[i].power = static_cast<double>(draw->count()) / static_cast<double>(limit->count());
-    }
+  if (const auto snapshot = context.look(wanted)) {
+    add_cards(ranks, run.manifest.given.devices, *snapshot);
   }
 }
 
@@ -147,7 +93,7 @@ std::optional<Finding> explain_ranks(Context& context, const RunRecord& run) {
       look_at(table->ranks[i], proc, look == 0, seen[i]);
     }
   }
-  if (runs) add_cards(context, run, seen);
+  if (runs) look_at_cards(context, run, seen);
   if (runs) add_meeting(*table, proc, seen);
   return find_rank_hang(seen, dumps_of(run, seen.size()), run.manifest.id);
 }
@@ -155,31 +101,16 @@ std::optional<Finding> explain_ranks(Context& context, const RunRecord& run) {
 namespace {
 
 /// What the kernel says of a process, a line each.
-std::string told_by_proc(pid_t pid, const std::string& proc) {
-  const auto stat = read_process_stat(pid, proc);
-  if (!stat) return {};
-  std::string text = fmt::format("  {}: {}", tr("state"), stat->state);
-  if (const std::string where = waits_in(pid, proc); !where.empty()) {
-    text += ", " + trf("waits in {}", printable(where));
-  }
+std::string told_by_proc(const ProcessId& process, const std::string& proc) {
+  const auto state = kernel_state_of(process, proc);
+  if (!state) return {};
+  std::string text = fmt::format("  {}: {}", tr("state"), state->state);
+  if (!state->waits_in.empty()) text += ", " + trf("waits in {}", printable(state->waits_in));
   text += "\n";
-  if (const auto stack = read_proc_file(fmt::format("{}/{}/stack", proc, pid))) {
-    for (const std::string_view line : split(*stack, '\n')) {
-      if (!line.empty()) text += "  " + printable(line) + "\n";
-    }
+  for (const std::string& line : kernel_stack_of(process.pid, proc)) {
+    text += "  " + printable(line) + "\n";
   }
   return text;
-}
-
-/// Its interpreter prints its stack when it gets SIGABRT.
-bool has_faulthandler(pid_t pid, const std::string& proc) {
-  const auto environment = read_proc_file(fmt::format("{}/{}/environ", proc, pid));
-  const auto stat = read_process_stat(pid, proc);
-  if (!environment || !stat || !stat->comm.starts_with("python")) return false;
-  for (const std::string_view one : split(*environment, '\0')) {
-    if (one.starts_with("PYTHONFAULTHANDLER=") && one.size() > 19) return true;
-  }
-  return false;
 }
 
 /// The main process of each rank, or of the job, with what to call it.
@@ -220,7 +151,7 @@ void show_stacks(Context& context, const RunRecord& run) {
       }
       continue;
     }
-    print(told_by_proc(process.pid, proc));
+    print(told_by_proc(process, proc));
     if (has_faulthandler(process.pid, proc)) to_abort.push_back(process);
   }
   (void)finish_output();

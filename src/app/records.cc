@@ -1,7 +1,5 @@
 #include "app/records.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +9,6 @@
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
-#include "record/record_writer.h"
 #include "record/run_container.h"
 #include "run/slurm/queue.h"
 #include "run/unrecorded.h"
@@ -41,32 +38,6 @@ Result<RunRecord> find_run(Context& context, const std::string& name) {
       ask_slurm(*run, *slurm, {.clock = context.clock(), .environment = context.environment()});
   if (!said) complain(said.error().shown());
   return read_run(run->directory, run->owner);
-}
-
-Summary summary_lately(const RunRecord& run) {
-  if (run.end) return run.end->summary;
-  Summarizer summarizer;
-  const auto fd = open_file_of(run.owner, run.directory, std::string(record_file::samples));
-  struct stat status{};
-  if (!fd || ::fstat(fd->get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
-  constexpr off_t some_minutes = 256 << 10;
-  std::string text(static_cast<std::size_t>(std::min(status.st_size, some_minutes)), '\0');
-  const off_t from = status.st_size - static_cast<off_t>(text.size());
-  const ssize_t got = ::pread(fd->get(), text.data(), text.size(), from);
-  if (got <= 0) return {};
-  text.resize(static_cast<std::size_t>(got));
-  SampleReader reader;
-  if (from > 0) {
-    text.erase(0, text.find('\n') + 1);  // a line that is cut
-    // The first line names the columns.
-    std::string first(std::size_t{16} << 10, '\0');
-    const ssize_t had = ::pread(fd->get(), first.data(), first.size(), 0);
-    first.resize(had > 0 ? static_cast<std::size_t>(had) : 0);
-    first.resize(std::min(first.size(), first.find('\n') + 1));
-    reader.feed(first, [](const Sample&) {});
-  }
-  reader.feed(text, [&](const Sample& sample) { summarizer.add(sample); });
-  return summarizer.summary();
 }
 
 Result<SamplesRead> read_samples(const Context& context, const RunRecord& run,

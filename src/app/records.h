@@ -25,9 +25,6 @@ namespace berth {
 [[nodiscard]] Result<SamplesRead> read_samples(const Context& context, const RunRecord& run,
                                                const std::function<void(const Sample&)>& each);
 
-/// For a run that goes on: its last minutes, however long it has run. For another: the whole.
-[[nodiscard]] Summary summary_lately(const RunRecord& run);
-
 /// Containers of this user's ended runs that live on without a lease.
 [[nodiscard]] std::vector<LeftContainer> containers_left(const Context& context);
 /// A line for each on stderr.

@@ -1,17 +1,31 @@
 #pragma once
-// All that a run's record tells when the whole of it is read. `berth report` shows it, and the
-// server tells it to those who ask why a run went as it did.
+// What a run's record tells when all of it is looked at: for `berth explain` and `berth report`,
+// and for who asks the server why it went as it did. Gathered here, judged by diagnose/.
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/context.h"
-#include "app/postmortem.h"
+#include "diagnose/postmortem/postmortem.h"
 #include "record/run_record.h"
 #include "serve/api.h"
 #include "view/report/model.h"
 
 namespace berth {
+
+/// A run's evidence and what it refers to.
+struct GatheredPostmortem {
+  std::unique_ptr<LogText> log;
+  std::string log_path;    // empty: there is none
+  std::string why_no_log;  // translated; empty: there is one, or the run was not detached
+  PostmortemEvidence evidence;
+};
+enum class Gather { all, without_log, without_kernel_log };
+/// `run` outlives the answer.
+[[nodiscard]] GatheredPostmortem gather_postmortem(const Context& context, const RunRecord& run,
+                                                   Gather how, WallTime now);
 
 [[nodiscard]] ReportSource report_source(const Context& context, const RunRecord& run, Gather how,
                                          WallTime now);

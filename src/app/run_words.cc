@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <utility>
 
-#include "app/postmortem.h"
 #include "app/progress.h"
+#include "app/run_judge.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"

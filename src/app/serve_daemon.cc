@@ -22,13 +22,13 @@
 #include "health/health.h"
 #include "serve/alert_watch.h"
 #include "serve/fleet.h"
-#include "serve/hours_keeper.h"
 #include "serve/http_server.h"
 #include "serve/kept_history.h"
 #include "serve/metrics_keeper.h"
 #include "serve/news.h"
-#include "serve/notify.h"
+#include "serve/page_link.h"
 #include "serve/people_watch.h"
+#include "serve/systemd.h"
 #include "serve/tokens.h"
 #include "serve/user_acts.h"
 #include "snapshot/questions.h"
@@ -96,7 +96,7 @@ class Daemon {
   Context& context_;
   ServePlan plan_;
   std::optional<BrowserLater> browser_;
-  LinkFile link_file_;
+  serve::LinkFile link_file_;
   Live live_;
   SignalQueue signals_;
   serve::Loop loop_;
@@ -416,7 +416,8 @@ void Daemon::end_history() {
 /// Shows a link where a user sits, which makes that user known there. The link is for the user's
 /// terminal alone.
 void Daemon::show_page() {
-  const std::string page = page_address(server_->addresses(), plan_.settings.tls.has_value());
+  const std::string page =
+      serve::page_address(server_->addresses(), plan_.settings.tls.has_value());
   handler_.sign_in().set_page(page);
   if (page.empty()) {
     if (std::exchange(browser_, std::nullopt)) {

@@ -1,20 +1,90 @@
 #include "app/serve_page.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "app/verb.h"
-#include "base/fd.h"
-#include "base/json_archive.h"
-#include "base/sentence.h"
+#include "base/process.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
-#include "serve/http_client.h"
 
 namespace berth {
+
+namespace {
+
+std::string search_path(const Context& context) {
+  return context.variable("PATH").value_or(default_search_path);
+}
+
+bool is_set(const Context& context, const char* name) {
+  return !context.variable(name).value_or("").empty();
+}
+
+using BrowserCommand = std::vector<std::string>;
+
+/// What $BROWSER names, in its order. A "&" at the end asks for what we do anyway.
+std::vector<BrowserCommand> named_browsers(const Context& context) {
+  std::vector<BrowserCommand> commands;
+  const std::string browsers = context.variable("BROWSER").value_or("");
+  for (const std::string_view one : split(browsers, ':')) {
+    BrowserCommand words;
+    for (const std::string_view word : split(one, ' ')) {
+      if (!word.empty()) words.emplace_back(word);
+    }
+    if (!words.empty() && words.back() == "&") words.pop_back();
+    if (!words.empty()) commands.push_back(std::move(words));
+  }
+  return commands;
+}
+
+std::string clipped(const Context& context, std::string_view command) {
+  return cut_to_width(printable(command), 120, !context.err().utf8);
+}
+
+std::unexpected<Error> none_can_be_found(const Context& context,
+                                         const std::vector<BrowserCommand>& commands) {
+  std::string all;
+  for (const BrowserCommand& command : commands) all += (all.empty() ? "" : ", ") + command.front();
+  const std::string tried = clipped(context, all);
+  return fail(ErrorCode::not_found,
+              "none of the commands in $BROWSER can be found (tried without a shell: {}). Set it "
+              "to one that is there, or open the address yourself",
+              tried);
+}
+
+std::unexpected<Error> cannot_begin(const Error& error) {
+  return fail(ErrorCode::io,
+              "cannot start a process for the browser ({}): open the address yourself",
+              error.said());
+}
+
+/// In the place of each "%s", else behind the words.
+BrowserCommand with_address(BrowserCommand command, const std::string& url) {
+  bool has_place = false;
+  for (std::string& word : command) {
+    for (std::size_t at = word.find("%s"); at != std::string::npos;
+         at = word.find("%s", at + url.size())) {
+      word.replace(at, 2, url);
+      has_place = true;
+    }
+  }
+  if (!has_place) command.push_back(url);
+  return command;
+}
+
+/// Only returns where it fails.
+int become_browser(const Context& context, const BrowserCommand& command, int addresses) {
+  const auto url = read_all(addresses);
+  if (!url || url->empty()) return 0;
+  reset_signals();
+  static_cast<void>(
+      execute(with_address(command, *url), context.environment(), search_path(context)));
+  return 127;
+}
+
+}  // namespace
 
 void say_where(const Context& context, const std::vector<serve::Address>& addresses, bool with_tls,
                const std::string& socket) {
@@ -36,62 +106,71 @@ void say_where(const Context& context, const std::vector<serve::Address>& addres
   }
 }
 
-std::string page_address(const std::vector<serve::Address>& addresses, bool with_tls) {
-  if (addresses.empty()) return {};
-  const auto near = std::ranges::find_if(addresses, serve::is_loopback);
-  serve::Address address = near == addresses.end() ? addresses.front() : *near;
-  const bool is_https = with_tls && !serve::is_loopback(address);
-  if (address.host == "0.0.0.0" || address.host == "::") address.host = "localhost";
-  return (is_https ? "https://" : "http://") + serve::as_text(address) + "/";
-}
-
-LinkFile::~LinkFile() {
-  if (!path_.empty()) static_cast<void>(::unlink(path_.c_str()));
-}
-
-Result<std::string> LinkFile::write(const std::string& directory, const std::string& link) {
-  if (auto made = make_directories(directory, 0700); !made) {
-    return std::unexpected(std::move(made).error());
+Result<std::vector<std::string>> browser_command(const Context& context) {
+  const std::string path = search_path(context);
+  const std::vector<BrowserCommand> named = named_browsers(context);
+  for (const BrowserCommand& command : named) {
+    if (find_executable(command.front(), path)) return command;
   }
-  std::string path = fmt::format("{}/open-{}.html", directory, ::getpid());
-  // A link has no character that HTML or a URL would take for its own.
-  const auto written = write_file_atomically(
-      path,
-      fmt::format("<!doctype html><meta charset=utf-8><meta name=referrer content=no-referrer>"
-                  "<title>berth</title><meta http-equiv=refresh content=\"0;url={}\">\n",
-                  link),
-      0600);
-  if (!written) return std::unexpected(written.error());
-  path_ = std::move(path);
-  return "file://" + path_;
-}
-
-Result<std::string> ask_for_link(Context& context, const std::string& socket) {
-  if (socket.empty()) {
+  if (!named.empty()) return none_can_be_found(context, named);
+  if (!is_set(context, "DISPLAY") && !is_set(context, "WAYLAND_DISPLAY")) {
     return fail(ErrorCode::not_found,
-                "a link is asked for at the server's Unix socket, and --socket says none");
+                "there is no desktop here ($DISPLAY and $WAYLAND_DISPLAY are not set): open the "
+                "address yourself, or set $BROWSER");
   }
-  auto url = serve::parse_url("unix:" + socket + ":/api/v1/sign-in-links");
-  if (!url) return std::unexpected(std::move(url).error());
-  auto reply =
-      serve::ask_and_wait({.method = serve::Method::post,
-                           .url = std::move(*url),
-                           .headers = {{"content-type", "application/json"}, {"x-berth", "1"}},
-                           .body = "{}"},
-                          context.clock());
-  if (!reply) {
-    return std::unexpected(
-        std::move(reply).error().because(sentence("asking {}", printable(socket))));
+  if (!find_executable("xdg-open", path)) {
+    return fail(
+        ErrorCode::not_found,
+        "there is no xdg-open here, and $BROWSER is not set: open the address yourself, or set it");
   }
-  std::string link;
-  const auto read = read_json(
-      reply->body, [&](Archive& archive) { archive.member("url", link, Form::required); });
-  if (reply->status != 200 || !read) {
-    return fail(ErrorCode::unsupported,
-                "the server at {} makes no links: it answered {}; is it an older berth?",
-                printable(socket), reply->status);
+  return BrowserCommand{"xdg-open"};
+}
+
+bool expects_browser(const Context& context) {
+  if (::isatty(STDIN_FILENO) != 1 || !context.stderr_is_terminal() || ::geteuid() == 0) {
+    return false;
   }
-  return link;
+  for (const char* nobody_known : {"SUDO_UID", "TMUX", "STY", "CI"}) {
+    if (is_set(context, nobody_known)) return false;
+  }
+  // Through SSH $BROWSER alone may well be a browser of this machine, seen by nobody.
+  const bool through_ssh = is_set(context, "SSH_CONNECTION") || is_set(context, "SSH_TTY");
+  const bool reaches_back =
+      is_set(context, "VSCODE_IPC_HOOK_CLI") && !named_browsers(context).empty();
+  if (through_ssh && !reaches_back) return false;
+  return browser_command(context).has_value();
+}
+
+Result<BrowserLater> BrowserLater::begin(const Context& context) {
+  auto command = browser_command(context);
+  if (!command) return std::unexpected(std::move(command).error());
+  auto pipe = make_pipe();
+  if (!pipe) return cannot_begin(pipe.error());
+  // Twice: it is nobody's child here, and nobody waits for it.
+  const auto child = fork_process([&] {
+    if (!start_session() || !close_standard_streams()) return 1;
+    close_descriptors({pipe->read.get()});
+    const auto browser =
+        fork_process([&] { return become_browser(context, *command, pipe->read.get()); });
+    return browser ? 0 : 1;
+  });
+  if (!child) return cannot_begin(child.error());
+  const auto ended = reap(*child);
+  if (!ended) return cannot_begin(ended.error());
+  if (const int code = shell_exit_code(*ended); code != 0) {
+    return cannot_begin(
+        fail(ErrorCode::io, "the one that was to start it ended with exit code {}", code).error());
+  }
+  return BrowserLater(std::move(pipe->write), clipped(context, command->front()));
+}
+
+void BrowserLater::show(const std::string& url) {
+  const auto told = write_all(address_.get(), url);
+  address_ = Fd();
+  if (told) return complain(trf("opening it in {} …", name_));
+  complain(
+      tr("no page is opened: the process that was to do it has ended; open the address "
+         "yourself"));
 }
 
 }  // namespace berth

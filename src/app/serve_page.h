@@ -1,40 +1,45 @@
 #pragma once
-// ServePage: the way from the terminal of `berth serve` to its page. It says where the page is,
-// gives a link that makes its user known there, and opens a browser.
+// ServePage: how people get from the terminal of `berth serve` to its page: where it says that it
+// serves, and a browser that opens it for the user at this terminal.
 
 #include <string>
 #include <vector>
 
-#include "app/browser.h"
 #include "app/context.h"
+#include "base/fd.h"
+#include "base/result.h"
 #include "serve/settings.h"
-#include "serve/sign_in.h"
 
 namespace berth {
 
 void say_where(const Context& context, const std::vector<serve::Address>& addresses, bool with_tls,
                const std::string& socket);
 
-/// "http://127.0.0.1:9700/": the nearest address for the user at this machine. Empty: there is
-/// none.
-[[nodiscard]] std::string page_address(const std::vector<serve::Address>& addresses, bool with_tls);
+/// What shows an address here, each "%s" standing for it: the first of $BROWSER that is there, else
+/// xdg-open where there is a desktop. $BROWSER is commands with colons between them, their words
+/// end at spaces: as for xdg-open there is no shell, and quotes are letters. not_found: why there
+/// is none, and what to do.
+[[nodiscard]] Result<std::vector<std::string>> browser_command(const Context& context);
 
-/// A file for its owner alone that leads a browser to a link. Every user can read a browser's
-/// command line, so the link does not stand there. The file goes with this.
-class LinkFile {
+/// Whether an address may be shown unasked: at a terminal where somebody is known to sit. Not one
+/// of root's (sudo's included) or a CI's. Not one that outlives the user's stay (tmux, screen). One
+/// through SSH counts only where an editor's $BROWSER reaches back to the user.
+[[nodiscard]] bool expects_browser(const Context& context);
+
+/// A process that waits for the address and then becomes the browser. It is begun before there are
+/// threads and holds nothing of ours; it ends with us if it is told nothing.
+class BrowserLater {
  public:
-  LinkFile() = default;
-  LinkFile(const LinkFile&) = delete;
-  LinkFile& operator=(const LinkFile&) = delete;
-  ~LinkFile();
-  /// Its "file://…".
-  [[nodiscard]] Result<std::string> write(const std::string& directory, const std::string& link);
+  /// Each error says what to do instead. SIGCHLD must not be ignored.
+  [[nodiscard]] static Result<BrowserLater> begin(const Context& context);
+  /// Once, and says so; what becomes of it is the browser's business.
+  void show(const std::string& url);
 
  private:
-  std::string path_;  // empty: there is none
+  BrowserLater(Fd address, std::string name)
+      : address_(std::move(address)), name_(std::move(name)) {}
+  Fd address_;
+  std::string name_;  // the command, as people are shown it
 };
-
-/// A link of the server that runs here, as its Unix socket gives it to this user.
-[[nodiscard]] Result<std::string> ask_for_link(Context& context, const std::string& socket);
 
 }  // namespace berth

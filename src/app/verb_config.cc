@@ -1,6 +1,6 @@
 // `berth config`: the settings in force where nothing is typed, and the source of each.
 
-#include "app/policy_remarks.h"
+#include "app/remarks.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"

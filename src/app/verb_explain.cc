@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include "app/explain_bottleneck.h"
-#include "app/postmortem.h"
 #include "app/progress.h"
 #include "app/rank_state.h"
 #include "app/records.h"
+#include "app/run_judge.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "app/model_file.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "fit/model_file.h"
 #include "place/placement.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"

@@ -1,6 +1,6 @@
 // `berth idle`: held and unused devices, their holders, since when, and how sure that is.
 
-#include "app/idle_evidence.h"
+#include "app/history_options.h"
 #include "app/verb.h"
 
 namespace berth {

@@ -4,15 +4,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/output_file.h"
 #include "app/records.h"
 #include "app/verb.h"
 #include "base/fd.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/user_name.h"
 #include "host_environment/gather_host_facts.h"
-#include "record/manifest_here.h"
+#include "record/run_record.h"
 #include "view/manifest_text.h"
 
 namespace berth {

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "app/policy_remarks.h"
+#include "app/remarks.h"
 #include "app/run_options.h"
 #include "app/verb.h"
 #include "base/fd.h"

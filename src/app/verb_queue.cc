@@ -1,7 +1,7 @@
 // `berth queue`: who waits for what and why, who starts when, and what is gathered for which
 // waiter.
 
-#include "app/idle_evidence.h"
+#include "app/history_options.h"
 #include "app/past_runs.h"
 #include "app/planned_start.h"
 #include "app/slurm_options.h"

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "app/idle_evidence.h"
+#include "app/history_options.h"
 #include "app/past_runs.h"
 #include "app/server_paths.h"
 #include "app/verb.h"

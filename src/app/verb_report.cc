@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "app/output_file.h"
 #include "app/records.h"
 #include "app/run_judge.h"
 #include "app/verb.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "view/report/model.h"

@@ -8,17 +8,17 @@
 #include <csignal>
 #include <cstdio>
 
-#include "app/kernel_cap.h"
 #include "app/planned_start.h"
 #include "app/records.h"
+#include "app/remarks.h"
 #include "app/run_options.h"
-#include "app/simulated_mark.h"
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "base/typed_time.h"
 #include "base/user_name.h"
 #include "place/placement.h"
 #include "run/inside.h"

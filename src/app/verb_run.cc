@@ -10,9 +10,8 @@
 #include <utility>
 
 #include "app/detached_wait.h"
-#include "app/kernel_cap.h"
 #include "app/live.h"
-#include "app/postmortem.h"
+#include "app/planned_start.h"
 #include "app/run_options.h"
 #include "app/run_words.h"
 #include "app/slurm_options.h"
@@ -22,6 +21,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "diagnose/postmortem/memory_death.h"
 #include "health/health.h"
 #include "host_environment/environment.h"
 #include "host_environment/machine_side.h"
@@ -203,7 +203,7 @@ class RunVerb final : public Verb {
         .sight = [&] { return open_sight(context, context.clock()); },
         .memory = who_held_its_memory,
         .kernel_limits = [&] { return nvml::memory_limits(context.sources(), context.clock()); },
-        .set_kernel_limits = kernel_limit_setter(context),
+        .set_kernel_limits = roots_limit_setter(context),
         .simulated = context.sources().simulated};
   }
 

@@ -13,6 +13,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "serve/page_link.h"
 
 namespace berth {
 
@@ -87,7 +88,7 @@ class ServeVerb final : public Verb {
 
  private:
   static int print_link(Context& context, const std::string& socket) {
-    const auto link = ask_for_link(context, socket);
+    const auto link = serve::ask_for_link(socket, context.clock());
     if (!link) return report(link.error());
     print(*link + "\n");
     return exit_code::ok;

@@ -11,7 +11,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "base/tr.h"
-#include "serve/service_unit.h"
+#include "serve/systemd.h"
 
 namespace berth {
 
@@ -41,13 +41,13 @@ class ServiceVerb final : public Verb {
 
  private:
   Result<std::string> unit_path(const Context& context) const {
-    if (!user_) return root_ + "/etc/systemd/system/" + service_name;
+    if (!user_) return root_ + "/etc/systemd/system/" + serve::service_name;
     const auto config = context.variable("XDG_CONFIG_HOME");
     if (config && config->starts_with('/'))
-      return root_ + *config + "/systemd/user/" + service_name;
+      return root_ + *config + "/systemd/user/" + serve::service_name;
     const auto home = context.variable("HOME");
     if (home && home->starts_with('/')) {
-      return root_ + *home + "/.config/systemd/user/" + service_name;
+      return root_ + *home + "/.config/systemd/user/" + serve::service_name;
     }
     return fail(ErrorCode::not_found, "no place for a unit: HOME is not set");
   }
@@ -90,7 +90,7 @@ class ServiceVerb final : public Verb {
 
   Result<void> check_it_is_ours(const std::string& path) const {
     const auto had = read_file(path);
-    if (had && !is_our_unit(*had)) {
+    if (had && !serve::is_our_unit(*had)) {
       return fail(ErrorCode::busy, "{} is there and not berth's: move it away first", path);
     }
     return {};
@@ -99,8 +99,8 @@ class ServiceVerb final : public Verb {
   int install(Context& context, const std::string& path) const {
     const auto program = read_link("/proc/self/exe");
     if (!program) return report(program.error());
-    const std::string text =
-        service_unit(user_ ? ServiceScope::user : ServiceScope::system, *program);
+    const std::string text = serve::service_unit(
+        user_ ? serve::ServiceScope::user : serve::ServiceScope::system, *program);
     if (const auto ours = check_it_is_ours(path); !ours) return report(ours.error());
     if (dry_run_) {
       print(trf("+ {} would be:", path) + "\n" + text);
@@ -116,8 +116,8 @@ class ServiceVerb final : public Verb {
       }
       print("+ " + path + "\n");
     }
-    const int code = carry_out(
-        context, {systemctl({"daemon-reload"}), systemctl({"enable", "--now", service_name})});
+    const int code = carry_out(context, {systemctl({"daemon-reload"}),
+                                         systemctl({"enable", "--now", serve::service_name})});
     if (user_ && code == exit_code::ok) {
       print(std::string(tr("= it ends when you log out, unless: loginctl enable-linger")) + "\n");
     }
@@ -130,7 +130,7 @@ class ServiceVerb final : public Verb {
       return exit_code::ok;
     }
     if (const auto ours = check_it_is_ours(path); !ours) return report(ours.error());
-    const int code = carry_out(context, {systemctl({"disable", "--now", service_name})});
+    const int code = carry_out(context, {systemctl({"disable", "--now", serve::service_name})});
     if (dry_run_ || code != exit_code::ok) return code;
     if (::unlink(path.c_str()) != 0) return report(system_error(errno, "remove {}", path));
     print("- " + path + "\n");
@@ -142,7 +142,8 @@ class ServiceVerb final : public Verb {
     print(installed ? "= " + path + "\n" : trf("= {} is not there", path) + "\n");
     if (!installed) return exit_code::failed;
     return carry_out(
-        context, {systemctl({"show", "--property=ActiveState,SubState,StatusText", service_name})});
+        context,
+        {systemctl({"show", "--property=ActiveState,SubState,StatusText", serve::service_name})});
   }
 
   std::string action_, root_;

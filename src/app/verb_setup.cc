@@ -1,6 +1,6 @@
 // `sudo berth setup`: the ledger that all users of this machine share.
 
-#include "app/simulated_mark.h"
+#include "app/remarks.h"
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/text.h"

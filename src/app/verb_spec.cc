@@ -5,8 +5,8 @@
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "cards/card.h"
 #include "cards/find.h"
-#include "cards/table.h"
 #include "view/spec_text.h"
 
 namespace berth {

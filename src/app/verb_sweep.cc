@@ -12,8 +12,8 @@
 #include <set>
 
 #include "app/records.h"
+#include "app/remarks.h"
 #include "app/run_options.h"
-#include "app/simulated_mark.h"
 #include "app/terminal.h"
 #include "app/verb.h"
 #include "base/child_answer.h"
@@ -95,7 +95,10 @@ class SweepVerb final : public Verb {
     const InterruptNote interrupt;
     if (const int signal = await_no_start(context); signal != 0) return 128 + signal;
     if (auto found = find_earlier(); !found) return report(found.error(), usage_code());
-    if (jobs_ == 0) jobs_ = static_cast<int>(at_a_time(context, *job));
+    if (jobs_ == 0) {
+      const auto snapshot = context.look_without_claims(Depth::placement);
+      jobs_ = snapshot ? static_cast<int>(points_at_a_time(*snapshot, *job)) : 1;
+    }
     return go(context, job->wait ? job->wait->count() == 0 : false);
   }
 
@@ -198,49 +201,13 @@ class SweepVerb final : public Verb {
   /// Runs of the same sweep that there are already, the last time through alone.
   Result<void> find_earlier() {
     for (const SweepPoint& point : points_) rows_.push_back({.point = &point});
-    auto list = list_runs(records_);
-    if (!list) return std::unexpected(std::move(list).error());
-    for (RunRecord& run : list->runs) {  // the newest first
-      const auto name = sweep_name_in(run.manifest.spec_of("name"));
-      if (!name || name->sweep != name_.sweep || name->point >= rows_.size()) continue;
-      if (name->time < name_.time) continue;
-      if (name->time > name_.time) {
-        name_.time = name->time;
-        for (SweepRow& row : rows_) row.run.reset();
-      }
-      if (!rows_[name->point].run) rows_[name->point].run = std::move(run);
-    }
-    if (again_) {
-      ++name_.time;
-      for (SweepRow& row : rows_) row.run.reset();
-    }
-    for (SweepRow& row : rows_) {
-      if (row.run && is_to_start_again(*row.run)) row.run.reset();
-    }
+    const auto list = list_runs(records_);
+    if (!list) return std::unexpected(list.error());
+    const StartAgain again = again_    ? StartAgain::all
+                             : failed_ ? StartAgain::what_failed
+                                       : StartAgain::cut_short;
+    take_earlier_runs(rows_, name_, list->runs, again);
     return {};
-  }
-
-  /// A run that was cut short has no result.
-  [[nodiscard]] bool is_to_start_again(const RunRecord& run) const {
-    if (!is_over(run) || has_ended_well(run)) return false;
-    const bool has_own_end = run.state == RunState::ended && run.end && run.end->known &&
-                             run.end->because.empty() && !was_never_started(run);
-    return failed_ || !has_own_end;
-  }
-
-  /// Enough to keep the machine busy, and no more in its queue.
-  static std::size_t at_a_time(Context& context, const JobSpec& job) {
-    const auto snapshot = context.look_without_claims(Depth::placement);
-    if (!snapshot) return 1;
-    std::size_t fit = 0;
-    for (const Device& device : snapshot->devices) {
-      const auto* bytes = job.request.memory ? std::get_if<Bytes>(&*job.request.memory) : nullptr;
-      const auto& total = device.memory_total.get();
-      const bool is_share = bytes != nullptr && total && bytes->count() > 0;
-      fit += is_share ? std::max<std::uint64_t>(total->count() / bytes->count(), 1) : 1;
-    }
-    return std::clamp<std::size_t>(fit / static_cast<std::size_t>(std::max(job.request.devices, 1)),
-                                   1, 4096);
   }
 
   int go(Context& context, bool needs_wait) {

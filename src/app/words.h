@@ -1,9 +1,11 @@
 #pragma once
-// The words of a command line before an option is parsed. Finds the verb, the beginning of a job's
-// command, and the optional values that are left out.
+// The words of a command line before an option is parsed: where the verb stands, where a job's
+// command begins, and which optional values are left out; and what somebody meant who typed a word
+// that is none: another tool's word for it, or the nearest by its letters.
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/context.h"
@@ -28,5 +30,16 @@ namespace berth {
 /// the end of the verb's own options. A job's words are its own. `app` knows the options.
 [[nodiscard]] std::vector<std::string> with_optional_values(const std::vector<std::string>& words,
                                                             const CLI::App& app, const Verb& verb);
+
+/// Of these the nearest; empty: none is so near that it was meant.
+[[nodiscard]] std::string_view nearest_of(std::string_view typed,
+                                          const std::vector<std::string>& words);
+
+/// The verb that does what this word asks for, as people know it from kill, squeue, jobs, watch.
+/// Empty: no such word.
+[[nodiscard]] std::string_view verb_called(std::string_view typed);
+
+/// The option of `berth run` and `pick` that other tools call so: "--gpus" is "-n". Empty: none.
+[[nodiscard]] std::string_view option_called(std::string_view typed);
 
 }  // namespace berth

@@ -3,9 +3,6 @@
 #include <array>
 #include <vector>
 
-#include "cards/capability.h"
-#include "cards/table.h"
-
 namespace berth {
 
 std::string_view name_of(MemoryKind kind) {
@@ -41,6 +38,63 @@ std::span<const Card> all_cards() {
     return rows;
   }();
   return all;
+}
+
+namespace {
+
+constexpr std::array<CapabilityFacts, 17> generations = {{
+    {{3, 0}, "Kepler", 192, 0, {.fp64 = 16}},
+    {{3, 5}, "Kepler", 192, 0, {.fp64 = 128}},
+    {{5, 0}, "Maxwell", 128, 0, {.fp64 = 8}},
+    {{5, 3}, "Maxwell", 128, 0, {.fp64 = 8, .fp16 = 512}},
+    {{6, 0}, "Pascal", 64, 0, {.fp64 = 64, .fp16 = 256}},
+    // Its FP16 unit, a 64th of FP32, is there for programs that must run, not for speed.
+    {{6, 1}, "Pascal", 128, 0, {.fp64 = 8, .int8 = 1024}},
+    {{7, 0}, "Volta", 64, 1, {.fp64 = 64, .fp16 = 1024}},
+    {{7, 5}, "Turing", 64, 2, {.fp64 = 4, .fp16 = 1024, .int8 = 2048}},
+    {{8, 0},
+     "Ampere",
+     64,
+     3,
+     {.fp64 = 64, .fp64_tensor = 128, .tf32 = 1024, .fp16 = 2048, .bf16 = 2048, .int8 = 4096}},
+    {{8, 6}, "Ampere", 128, 3, {.fp64 = 4, .tf32 = 512, .fp16 = 1024, .bf16 = 1024, .int8 = 2048}},
+    {{8, 7}, "Ampere", 128, 3, {.fp64 = 4, .tf32 = 1024, .fp16 = 2048, .bf16 = 2048, .int8 = 4096}},
+    {{8, 9},
+     "Ada Lovelace",
+     128,
+     4,
+     {.fp64 = 4, .tf32 = 512, .fp16 = 1024, .bf16 = 1024, .fp8 = 2048, .int8 = 2048}},
+    {{9, 0},
+     "Hopper",
+     128,
+     4,
+     {.fp64 = 128,
+      .fp64_tensor = 256,
+      .tf32 = 2048,
+      .fp16 = 4096,
+      .bf16 = 4096,
+      .fp8 = 8192,
+      .int8 = 8192}},
+    // Rows of the table of cards say what these reach: no document gives it per clock.
+    {{10, 0}, "Blackwell", 128, 5, {}},
+    {{11, 0}, "Blackwell", 128, 5, {}},
+    {{12, 0},
+     "Blackwell",
+     128,
+     5,
+     {.fp64 = 4, .tf32 = 512, .fp16 = 1024, .bf16 = 1024, .fp8 = 2048, .int8 = 2048, .fp4 = 4096}},
+    {{13, 0}, "", 0, 0, {}},  // nothing is known of what comes after
+}};
+
+}  // namespace
+
+std::optional<CapabilityFacts> facts_of(ComputeCapability capability) {
+  const CapabilityFacts* found = nullptr;
+  for (const CapabilityFacts& row : generations) {
+    if (row.from <= capability) found = &row;
+  }
+  if (found == nullptr || found->cores == 0) return std::nullopt;
+  return *found;
 }
 
 }  // namespace berth

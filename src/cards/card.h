@@ -1,11 +1,13 @@
 #pragma once
-// Card: what a product is, present in this machine or not. The table in cards/table.h has the
-// vendor's own figures, each row with its source. Tensor rates and what a card lacks follow from
-// the compute capability: cards/rates.h computes them. What a driver says of
-// the card in front of it always wins over this.
+// Card: what a product is, present in this machine or not. The table is the vendor's own figures,
+// one file per family, each row with where it stands; what is not known for certain is left out of
+// it. What a compute capability says of every card that has it stands here too; what follows from
+// it (tensor rates, what a card lacks) is computed in cards/rates.h. What a driver says of the card
+// in front of it always wins over this.
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "base/units.h"
@@ -75,5 +77,35 @@ struct Card {
 /// bits of their own for it (RTX PRO 6000 Server 96 GB, on: 97887 MiB). Workstation cards come with
 /// it switched off (RTX A6000 48 GB: 49140 MiB).
 [[nodiscard]] Bytes usable_memory(const Card& card);
+
+/// Operations per multiprocessor and clock; 0: none of that kind. Products of 8 and 16 bits on
+/// tensor cores, added up in FP32 at the full rate.
+///
+/// Source  CUDA C++ Programming Guide, "Arithmetic Instructions" (fp64, fp16 without tensor cores,
+///         dp4a); the architectures' whitepapers, which give products per tensor core and clock.
+struct ClockRates {
+  int fp64 = 0, fp64_tensor = 0, tf32 = 0, fp16 = 0, bf16 = 0, fp8 = 0, int8 = 0, fp4 = 0;
+};
+
+struct CapabilityFacts {
+  ComputeCapability from;  // up to the next row
+  std::string_view architecture;
+  std::uint64_t cores = 0;    // FP32 lanes per multiprocessor
+  int tensor_generation = 0;  // 0: no tensor cores
+  ClockRates per_clock;
+};
+
+/// Absent: before Kepler, or newer than what is known.
+[[nodiscard]] std::optional<CapabilityFacts> facts_of(ComputeCapability capability);
+
+[[nodiscard]] std::span<const Card> geforce_cards();      // GeForce and TITAN
+[[nodiscard]] std::span<const Card> workstation_cards();  // Quadro, RTX A, RTX Ada, RTX PRO
+[[nodiscard]] std::span<const Card> datacenter_cards();   // Tesla and what came after it; Jetson
+[[nodiscard]] std::span<const Card> instinct_cards();     // AMD Instinct
+[[nodiscard]] std::span<const Card> radeon_cards();       // AMD Radeon
+[[nodiscard]] std::span<const Card> intel_cards();        // Arc, Data Center GPU Flex and Max
+[[nodiscard]] std::span<const Card> ascend_chips();       // Huawei Ascend, one by one
+/// All of them, in that order, the oldest of each first.
+[[nodiscard]] std::span<const Card> all_cards();
 
 }  // namespace berth

@@ -6,10 +6,9 @@
 #include <map>
 #include <string>
 
-#include "cards/capability.h"
+#include "cards/card.h"
 #include "cards/find.h"
 #include "cards/rates.h"
-#include "cards/table.h"
 
 namespace berth {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/letters_apart.h"
 #include "base/text.h"
-#include "cards/table.h"
+#include "cards/card.h"
 #include "snapshot/device_kind.h"
 
 namespace berth {

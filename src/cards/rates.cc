@@ -1,6 +1,6 @@
 #include "cards/rates.h"
 
-#include "cards/capability.h"
+#include "cards/card.h"
 
 namespace berth {
 

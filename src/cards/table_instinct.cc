@@ -1,4 +1,4 @@
-#include "cards/table.h"
+#include "cards/card.h"
 
 #include <array>
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "cards/card.h"
 #include "cards/rates.h"
-#include "cards/table.h"
 
 namespace berth {
 

@@ -85,6 +85,9 @@ struct PlannedText {
   std::vector<std::string> homes = {};
   bool begun = false;
   std::string failed = {};  // why it could not be started
+  [[nodiscard]] WallTime end() const { return {at.unix_ms + lasts.count()}; }
+  /// It is time to start it, and nobody has tried.
+  [[nodiscard]] bool is_due(WallTime now) const { return at <= now && !begun && failed.empty(); }
   friend bool operator==(const PlannedText&, const PlannedText&) = default;
 };
 

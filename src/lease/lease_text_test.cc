@@ -167,6 +167,18 @@ TEST(PlannedText, OfAnotherFormatOrWithoutATimeIsNone) {
   }
 }
 
+TEST(PlannedText, IsDueFromItsTimeOnUntilSomebodyHasTried) {
+  PlannedText planned{.at = WallTime{5000}, .lasts = std::chrono::seconds(2)};
+  EXPECT_FALSE(planned.is_due(WallTime{4999}));
+  EXPECT_TRUE(planned.is_due(WallTime{5000}));
+  EXPECT_EQ(planned.end(), WallTime{7000});
+  planned.begun = true;
+  EXPECT_FALSE(planned.is_due(WallTime{5000}));
+  planned.begun = false;
+  planned.failed = "no such user";
+  EXPECT_FALSE(planned.is_due(WallTime{5000}));
+}
+
 TEST(LimitText, ComesBackAsItWasWritten) {
   const LimitText limit{.process = {.pid = 7, .start_ticks = 9},
                         .limits = {{"GPU-a", Bytes(5)}, {"GPU-b", Bytes(6)}},

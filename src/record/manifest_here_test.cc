@@ -1,4 +1,4 @@
-#include "record/manifest_here.h"
+#include "record/run_record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,11 +6,11 @@
 #include <array>
 
 #include "base/json_archive.h"
-#include "record/manifest_here.h"
 #include "record/record_document.h"
 #include "record/record_writer.h"
 #include "record/run_container.h"
 #include "record/run_ranks.h"
+#include "record/run_record.h"
 #include "snapshot/walk.h"
 
 namespace berth {

@@ -674,5 +674,24 @@ TEST(Summary, OfNothingIsAbsentNotZero) {
   EXPECT_FALSE(summary.tree_memory_peak.has_value());
 }
 
+TEST_F(Record, OfARunThatGoesOnTheLastMinutesAreReadHoweverLongItHasRun) {
+  RunRecord run;
+  run.owner = FileOwner::ourselves();
+  run.directory = state_;
+  std::string text = samples_header();
+  for (std::int64_t second = 0; text.size() < (std::size_t{1} << 20); ++second) {
+    Sample sample = sample_at(1'763'690'000'000 + second * 1000);
+    sample.tree.memory_resident = second == 0 ? Bytes(9'000'000) : Bytes(4'000'000);
+    text += to_line(sample);
+  }
+  ASSERT_TRUE(make_directories(state_));
+  ASSERT_TRUE(write_file_atomically(state_ + "/" + std::string(record_file::samples), text));
+  EXPECT_EQ(summary_of(run).tree_memory_peak, Bytes(9'000'000));
+  EXPECT_EQ(summary_lately(run).tree_memory_peak, Bytes(4'000'000));
+  run.end = RunEnd{};
+  run.end->summary.tree_memory_peak = Bytes(7);
+  EXPECT_EQ(summary_lately(run).tree_memory_peak, Bytes(7)) << "its record has it";
+}
+
 }  // namespace
 }  // namespace berth

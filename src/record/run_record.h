@@ -124,7 +124,7 @@ struct Manifest {
   /// What was set in the job's environment beside berth's own (BERTH_…); the other list has what
   /// the caller's had.
   std::vector<std::pair<std::string, std::string>> variables_set;
-  std::optional<ToolkitFacts> toolkit;  // looked for only where no run is (manifest_here.h)
+  std::optional<ToolkitFacts> toolkit;  // looked for only where no run is
 };
 
 /// The job's own progress: "epoch=3 loss=0.12".
@@ -279,6 +279,8 @@ struct SamplesRead {
                                                   const std::function<void(const Sample&)>& each);
 /// The summary so far (running) or at the end, from the samples.
 [[nodiscard]] Summary summary_of(const RunRecord& run);
+/// Of a run that goes on: its last minutes, however long it has run. Of another: the whole.
+[[nodiscard]] Summary summary_lately(const RunRecord& run);
 /// From the samples of a run that ended then.
 [[nodiscard]] Summary summary_until(const RunRecord& run, WallTime ended);
 
@@ -304,5 +306,14 @@ void write_run(Archive& archive, const RunRecord& run, const RunStory& story,
 /// Appends the job's progress with the time to a marks file ($BERTH_MARKS), secrets masked.
 [[nodiscard]] Result<void> append_mark(const std::string& marks_path, WallTime now,
                                        std::string_view text);
+
+/// Whether it is of a run; else of a place and a time, with every device that is there.
+[[nodiscard]] inline bool is_of_run(const Manifest& manifest) { return !manifest.id.empty(); }
+
+/// Format "berth-manifest", version 1; `manifest.started` is when it was gathered.
+[[nodiscard]] std::string here_to_json(const Manifest& manifest);
+
+/// Reads that, and a run's manifest.json as well. invalid, unsupported: as manifest_from_json.
+[[nodiscard]] Result<Manifest> any_manifest_from_json(std::string_view text);
 
 }  // namespace berth

@@ -15,7 +15,6 @@
 #include "host_environment/environment.h"
 #include "host_environment/machine_side.h"
 #include "record/record_writer.h"
-#include "run/after.h"
 #include "run/binding.h"
 #include "run/cap.h"
 #include "run/container/of_run.h"

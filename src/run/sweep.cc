@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "base/process.h"
 #include "base/text.h"
 
 namespace berth {
@@ -181,6 +182,109 @@ std::optional<SweepName> sweep_name_in(std::string_view text) {
   const auto point = parse_unsigned(text.substr(dash + 1));
   if (!time || !point || *point >= most_points) return std::nullopt;
   return SweepName{std::string(text.substr(prefix.size(), dot - prefix.size())), *time, *point};
+}
+
+bool is_over(const RunRecord& run) {
+  return run.state == RunState::ended || run.state == RunState::end_unknown;
+}
+
+bool is_started_again(const RunRecord& run, WallTime now) {
+  constexpr std::int64_t patience_ms = 30'000;  // with the follower that starts it
+  return is_over(run) && run.end && run.end->died_of == out_of_gpu_memory &&
+         !run.manifest.spec_of("retry_oom").empty() &&
+         now.unix_ms - run.end->at.unix_ms < patience_ms;
+}
+
+void note_state(SweepRow& row, WallTime now) {
+  row.unknown_looks = row.run->state == RunState::end_unknown ? row.unknown_looks + 1 : 0;
+  row.starts_again = is_started_again(*row.run, now);
+}
+
+void follow_starts(std::vector<SweepRow>& rows, const std::vector<RunRecord>& runs, WallTime now) {
+  for (SweepRow& row : rows) {
+    // As many as there are at most: a record that names itself leads nowhere.
+    for (std::size_t start = 0; row.starts_again && start < runs.size(); ++start) {
+      const auto next = std::ranges::find_if(runs, [&](const RunRecord& run) {
+        return run.manifest.retry_of == row.run->manifest.id;
+      });
+      if (next == runs.end()) break;
+      row.run = *next;
+      row.unknown_looks = 0;
+      note_state(row, now);
+    }
+  }
+}
+
+bool is_open(const SweepRow& row) {
+  constexpr int enough_looks = 5;
+  if (row.run->state == RunState::end_unknown) return row.unknown_looks < enough_looks;
+  return !is_over(*row.run) || row.starts_again;
+}
+
+bool has_ended_well(const RunRecord& run) {
+  return run.state == RunState::ended && run.end && run.end->known && run.end->exit == Exit{} &&
+         run.end->because.empty();
+}
+
+SweepCount count_of(const std::vector<SweepRow>& rows) {
+  SweepCount count{.all = rows.size()};
+  for (const SweepRow& row : rows) {
+    if (!row.run) continue;
+    if (!is_open(row)) {
+      ++count.ended;
+      if (!has_ended_well(*row.run)) ++count.badly;
+    } else if (row.run->state == RunState::waiting) {
+      ++count.waiting;
+    } else {
+      ++count.running;
+    }
+  }
+  return count;
+}
+
+namespace {
+
+bool is_to_start_again(const RunRecord& run, StartAgain again) {
+  if (!is_over(run) || has_ended_well(run)) return false;
+  const bool has_own_end = run.state == RunState::ended && run.end && run.end->known &&
+                           run.end->because.empty() && !was_never_started(run);
+  return again == StartAgain::what_failed || !has_own_end;
+}
+
+}  // namespace
+
+void take_earlier_runs(std::vector<SweepRow>& rows, SweepName& name,
+                       const std::vector<RunRecord>& runs, StartAgain again) {
+  for (const RunRecord& run : runs) {
+    const auto its = sweep_name_in(run.manifest.spec_of("name"));
+    if (!its || its->sweep != name.sweep || its->point >= rows.size()) continue;
+    if (its->time < name.time) continue;
+    if (its->time > name.time) {
+      name.time = its->time;
+      for (SweepRow& row : rows) row.run.reset();
+    }
+    if (!rows[its->point].run) rows[its->point].run = run;
+  }
+  if (again == StartAgain::all) {
+    ++name.time;
+    for (SweepRow& row : rows) row.run.reset();
+  }
+  for (SweepRow& row : rows) {
+    if (row.run && is_to_start_again(*row.run, again)) row.run.reset();
+  }
+}
+
+std::size_t points_at_a_time(const Snapshot& snapshot, const JobSpec& job) {
+  constexpr std::size_t most = 4096;
+  std::size_t fit = 0;
+  for (const Device& device : snapshot.devices) {
+    const auto* bytes = job.request.memory ? std::get_if<Bytes>(&*job.request.memory) : nullptr;
+    const auto& total = device.memory_total.get();
+    const bool is_share = bytes != nullptr && total && bytes->count() > 0;
+    fit += is_share ? std::max<std::uint64_t>(total->count() / bytes->count(), 1) : 1;
+  }
+  const auto each = static_cast<std::size_t>(std::max(job.request.devices, 1));
+  return std::clamp<std::size_t>(fit / each, 1, most);
 }
 
 }  // namespace berth

@@ -1,5 +1,6 @@
 #pragma once
-// A sweep: one command for each point of a grid of parameters. Pure; app/verb_sweep.cc starts them.
+// A sweep: one command for each point of a grid of parameters, and what becomes of each. Pure;
+// app/verb_sweep.cc starts them.
 
 #include <cstddef>
 #include <optional>
@@ -7,7 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
+#include "place/job_spec.h"
+#include "record/run_record.h"
+#include "snapshot/snapshot.h"
 
 namespace berth {
 
@@ -50,5 +55,46 @@ struct SweepName {
 [[nodiscard]] std::string typed(const SweepName& name);
 /// Nothing: some other run's name.
 [[nodiscard]] std::optional<SweepName> sweep_name_in(std::string_view text);
+
+/// A point and what became of it.
+struct SweepRow {
+  const SweepPoint* point = nullptr;
+  std::optional<RunRecord> run;  // nothing: not started
+  bool starts_again = false;     // it has ended, and goes on as another run
+  /// So often no end of it was known, which may be a moment of its beginning or end.
+  int unknown_looks = 0;
+};
+
+struct SweepCount {
+  std::size_t all = 0;
+  std::size_t ended = 0;
+  std::size_t badly = 0;  // of those that ended
+  std::size_t running = 0;
+  std::size_t waiting = 0;
+  friend bool operator==(const SweepCount&, const SweepCount&) = default;
+};
+[[nodiscard]] SweepCount count_of(const std::vector<SweepRow>& rows);
+/// Whether nothing more will come of it.
+[[nodiscard]] bool is_over(const RunRecord& run);
+/// It died for want of memory, and is about to be started again with more.
+[[nodiscard]] bool is_started_again(const RunRecord& run, WallTime now);
+/// Goes on to the runs as which rows that died so were started again; the last may have died, too.
+void follow_starts(std::vector<SweepRow>& rows, const std::vector<RunRecord>& runs, WallTime now);
+/// Notes what has been read of the row's run just now.
+void note_state(SweepRow& row, WallTime now);
+/// Whether its run may still change.
+[[nodiscard]] bool is_open(const SweepRow& row);
+[[nodiscard]] bool has_ended_well(const RunRecord& run);
+
+/// What of earlier times through is started again: what was cut short and so has no result; with it
+/// what ended badly; all of it.
+enum class StartAgain { cut_short, what_failed, all };
+/// Gives each row its run of the last time through, and `name` that time. A row that is to be
+/// started (again) gets none. `runs`: the newest first; rows are in the order of the points.
+void take_earlier_runs(std::vector<SweepRow>& rows, SweepName& name,
+                       const std::vector<RunRecord>& runs, StartAgain again);
+
+/// How many points keep the machine busy, and no more in its queue: at least one.
+[[nodiscard]] std::size_t points_at_a_time(const Snapshot& snapshot, const JobSpec& job);
 
 }  // namespace berth

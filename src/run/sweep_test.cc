@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "snapshot/builder.h"
+
 namespace berth {
 namespace {
 
+using namespace literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -68,6 +71,113 @@ TEST(Sweep, FindsItsRunsByTheirNames) {
                             "train.1-2", "sweep-a-b.1"}) {
     EXPECT_EQ(sweep_name_in(other), std::nullopt) << other;
   }
+}
+
+constexpr WallTime looked_at{1'760'000'000'000};
+
+RunRecord run_of(const std::string& id, const std::string& retry_of, const char* died_of = "",
+                 bool has_tries = true) {
+  RunRecord run;
+  run.manifest.id = id;
+  run.manifest.retry_of = retry_of;
+  if (has_tries) run.manifest.spec = {{"retry_oom", "2"}};
+  run.state = RunState::ended;
+  run.end = RunEnd{.at = looked_at, .exit = {.code = *died_of != 0 ? 1 : 0}, .because = ""};
+  run.end->died_of = died_of;
+  return run;
+}
+
+SweepRow row_of(RunRecord run) {
+  SweepRow row{.run = std::move(run)};
+  note_state(row, looked_at);
+  return row;
+}
+
+TEST(SweepRows, GoOnThroughAllStartsThatDiedSinceTheLastLook) {
+  const std::string memory(out_of_gpu_memory);
+  const RunRecord first = run_of("1", "", memory.c_str());
+  const RunRecord second = run_of("2", "1", memory.c_str());
+  std::vector<SweepRow> rows = {row_of(first)};
+  follow_starts(rows, {second, first}, looked_at);
+  EXPECT_EQ(rows[0].run->manifest.id, "2");
+  EXPECT_EQ(count_of(rows).ended, 0U) << "its next start is not there yet";
+  follow_starts(rows, {run_of("3", "2", "", false), second, first}, looked_at);
+  EXPECT_EQ(rows[0].run->manifest.id, "3");
+  EXPECT_EQ(count_of(rows), (SweepCount{.all = 1, .ended = 1}));
+}
+
+TEST(SweepRows, AnEndThatIsUnknownForAMomentIsNone) {
+  RunRecord run = run_of("1", "");
+  run.state = RunState::end_unknown;
+  run.end.reset();
+  SweepRow row = row_of(run);
+  EXPECT_TRUE(is_open(row));
+  for (int look = 0; look < 5; ++look) note_state(row, looked_at);
+  EXPECT_FALSE(is_open(row)) << "nobody will tell any more";
+  EXPECT_EQ(count_of({row}).badly, 1U);
+}
+
+RunRecord named(const SweepName& name, int code, std::string_view because = "") {
+  RunRecord run = run_of(typed(name), "", "", false);
+  run.manifest.spec = {{"name", typed(name)}};
+  run.end->exit = {.code = code};
+  run.end->because = because;
+  return run;
+}
+
+/// The names of the runs that the rows have; "": none.
+std::vector<std::string> taken(const std::vector<RunRecord>& runs, StartAgain again,
+                               SweepName* time = nullptr) {
+  std::vector<SweepRow> rows(3);
+  SweepName name{.sweep = "a1"};
+  take_earlier_runs(rows, name, runs, again);
+  if (time != nullptr) *time = name;
+  std::vector<std::string> names;
+  for (const SweepRow& row : rows) names.push_back(row.run ? row.run->manifest.id : "");
+  return names;
+}
+
+TEST(SweepRows, HaveTheRunsOfTheLastTimeThrough) {
+  const std::string first = typed({.sweep = "a1", .time = 2, .point = 0});
+  SweepName now;
+  EXPECT_THAT(taken({named({.sweep = "a1", .time = 2, .point = 0}, 0),
+                     named({.sweep = "a1", .time = 1, .point = 1}, 0),
+                     named({.sweep = "b2", .time = 3, .point = 2}, 0),
+                     named({.sweep = "a1", .time = 2, .point = 7}, 0)},
+                    StartAgain::cut_short, &now),
+              ElementsAre(first, "", ""));
+  EXPECT_EQ(now.time, 2U);
+  EXPECT_THAT(taken({named({.sweep = "a1", .time = 1, .point = 1}, 0),
+                     named({.sweep = "a1", .time = 2, .point = 0}, 0)},
+                    StartAgain::cut_short),
+              ElementsAre(first, "", ""))
+      << "whatever was seen first";
+}
+
+TEST(SweepRows, StartAgainWhatWasCutShortAndWhatFailedOnlyIfAsked) {
+  const SweepName well{.sweep = "a1", .point = 0};
+  const SweepName badly{.sweep = "a1", .point = 1};
+  const SweepName stopped{.sweep = "a1", .point = 2};
+  const std::vector<RunRecord> runs = {named(well, 0), named(badly, 1),
+                                       named(stopped, 1, end_cause::stopped)};
+  EXPECT_THAT(taken(runs, StartAgain::cut_short), ElementsAre(typed(well), typed(badly), ""));
+  EXPECT_THAT(taken(runs, StartAgain::what_failed), ElementsAre(typed(well), "", ""));
+  SweepName next;
+  EXPECT_THAT(taken(runs, StartAgain::all, &next), ElementsAre("", "", ""));
+  EXPECT_EQ(next.time, 2U);
+}
+
+TEST(SweepAtATime, IsAsManyAsTheDevicesCarry) {
+  const Snapshot host = SnapshotBuilder().gpu("A", 24_GiB).gpu("B", 24_GiB).build();
+  JobSpec job;
+  EXPECT_EQ(points_at_a_time(host, job), 2U);
+  job.request.devices = 2;
+  EXPECT_EQ(points_at_a_time(host, job), 1U);
+  job.request.devices = 4;
+  EXPECT_EQ(points_at_a_time(host, job), 1U) << "it waits for more";
+  job.request.devices = 1;
+  job.request.memory = 10_GiB;
+  EXPECT_EQ(points_at_a_time(host, job), 4U);
 }
 
 }  // namespace

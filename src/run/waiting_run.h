@@ -1,10 +1,14 @@
 #pragma once
-// A run that waits for its devices. It notes what would end it. A detached run has a record
-// already: that then says that the run was never started.
+// A run that waits. For others of its user to end well (`--after`), before it asks for devices: a
+// circle cannot be asked for, as only runs that are there already can be named. Then for its
+// devices: what would end it is noted. A detached run has a record already, which says in the end
+// that it was never started.
 
 #include <csignal>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -42,5 +46,18 @@ struct NeverStarted {
 /// Writes that into the record of a run that waited.
 [[nodiscard]] Result<void> end_waiting(const RecordWriter& record, Manifest manifest,
                                        const NeverStarted& how, Clock& clock);
+
+/// One of those that are waited for, and how it stands.
+enum class AfterState { unfinished, ended_well };
+/// invalid: it ended badly, or nobody will ever know how; says which and how.
+[[nodiscard]] Result<AfterState> state_of_run_before(const std::string& state_directory,
+                                                     const std::string& run);
+
+/// Waits until all of them have ended well. `waits`: told once, with a sentence, where one has not.
+/// not_found, invalid: one cannot be waited for. timeout: `interrupted`, asked often, said so.
+[[nodiscard]] Result<void> await_runs(const std::vector<std::string>& runs,
+                                      const std::string& state_directory, Clock& clock,
+                                      const std::function<bool()>& interrupted,
+                                      const std::function<void(const Sentence&)>& waits);
 
 }  // namespace berth

@@ -1,6 +1,7 @@
 #pragma once
-// The history that the server keeps. Its writer is started again if its store could not be opened.
-// StoredHistory answers from the store.
+// The history that the server keeps. Its writer is started again where its store could not be
+// opened. StoredHistory answers from the store. HoursKeeper writes down each user's GPU-hours, for
+// the rules of the policy that count them (config/policy_file.h).
 
 #include <functional>
 #include <memory>
@@ -11,10 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/sentence.h"
 #include "record/history/writer.h"
 #include "serve/history_source.h"
 #include "serve/metrics.h"
+#include "serve/workers.h"
 
 namespace berth::serve {
 
@@ -101,6 +104,28 @@ class KeptHistory {
   bool has_failed_ = false;
   Reading<Bytes> disk_free_ = Absent::not_sampled;  // when it last failed
   std::uint64_t lost_ = 0;                          // of writers that are gone, and without one
+};
+
+/// GPU-hours count for so long.
+constexpr std::chrono::hours hours_window{24 * 30};
+
+/// Reads each user's hours from the history and writes them into that file. not_found: the history
+/// is still empty.
+[[nodiscard]] Result<void> write_hours_from(const std::string& history, WallTime now,
+                                            const std::string& file);
+
+class HoursKeeper {
+ public:
+  HoursKeeper(std::string history, std::string file)
+      : history_(std::move(history)), file_(std::move(file)), workers_(1) {}
+  /// Once a minute at most, on a thread of its own: a disk may hang.
+  void keep(const Moment& now);
+
+ private:
+  std::string history_;
+  std::string file_;
+  Instant due_{};
+  Workers workers_;
 };
 
 }  // namespace berth::serve

@@ -33,7 +33,7 @@ constexpr auto columns = std::to_array<TableColumn>({
     {.header = as_key("Run"), .minimum = 8, .drop_order = 1, .when_empty = WhenEmpty::goes},
 });
 
-std::string names_of(const Placement& placement, Rule rule, const QueueAsked& asked) {
+std::string names_in_the_way(const Placement& placement, Rule rule, const QueueAsked& asked) {
   std::set<std::string> names;
   for (const Refusal& refusal : placement.refused) {
     if (refusal.rule != rule) continue;
@@ -69,7 +69,7 @@ std::string reason_of(const Placement& placement, const QueueAsked& asked) {
     }
   }
   if (main == nullptr) return std::string(tr("too few of one kind are free"));
-  const std::string who = names_of(placement, main->rule, asked);
+  const std::string who = names_in_the_way(placement, main->rule, asked);
   switch (main->rule) {
     case Rule::leased:
     case Rule::memory:

@@ -2,7 +2,7 @@
 
 #include "base/json_archive.h"
 #include "base/text.h"
-#include "cards/capability.h"
+#include "cards/card.h"
 #include "cards/rates.h"
 #include "view/spec_text.h"
 

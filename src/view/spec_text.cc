@@ -8,10 +8,9 @@
 
 #include "base/text.h"
 #include "base/tr.h"
-#include "cards/capability.h"
+#include "cards/card.h"
 #include "cards/find.h"
 #include "cards/rates.h"
-#include "cards/table.h"
 #include "snapshot/device_kind.h"
 #include "view/paint.h"
 #include "view/values.h"

@@ -21,4 +21,11 @@ struct Style {
   };
 };
 
+/// How to draw what is kept in a file: without colour, and as wide as it is.
+[[nodiscard]] inline Style for_a_file(Style style) {
+  style.colour = false;
+  style.width = 100;
+  return style;
+}
+
 }  // namespace berth

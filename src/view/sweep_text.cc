@@ -30,64 +30,6 @@ std::string exit_text(const RunRecord& run) {
 
 }  // namespace
 
-bool is_over(const RunRecord& run) {
-  return run.state == RunState::ended || run.state == RunState::end_unknown;
-}
-
-bool is_started_again(const RunRecord& run, WallTime now) {
-  constexpr std::int64_t patience_ms = 30'000;  // with the follower that starts it
-  return is_over(run) && run.end && run.end->died_of == out_of_gpu_memory &&
-         !run.manifest.spec_of("retry_oom").empty() &&
-         now.unix_ms - run.end->at.unix_ms < patience_ms;
-}
-
-void note_state(SweepRow& row, WallTime now) {
-  row.unknown_looks = row.run->state == RunState::end_unknown ? row.unknown_looks + 1 : 0;
-  row.starts_again = is_started_again(*row.run, now);
-}
-
-void follow_starts(std::vector<SweepRow>& rows, const std::vector<RunRecord>& runs, WallTime now) {
-  for (SweepRow& row : rows) {
-    // As many as there are at most: a record that names itself leads nowhere.
-    for (std::size_t start = 0; row.starts_again && start < runs.size(); ++start) {
-      const auto next = std::ranges::find_if(runs, [&](const RunRecord& run) {
-        return run.manifest.retry_of == row.run->manifest.id;
-      });
-      if (next == runs.end()) break;
-      row.run = *next;
-      row.unknown_looks = 0;
-      note_state(row, now);
-    }
-  }
-}
-
-bool is_open(const SweepRow& row) {
-  constexpr int enough_looks = 5;
-  if (row.run->state == RunState::end_unknown) return row.unknown_looks < enough_looks;
-  return !is_over(*row.run) || row.starts_again;
-}
-
-bool has_ended_well(const RunRecord& run) {
-  return run.state == RunState::ended && run.end && run.end->known && run.end->exit == Exit{} &&
-         run.end->because.empty();
-}
-
-SweepCount count_of(const std::vector<SweepRow>& rows) {
-  SweepCount count{.all = rows.size()};
-  for (const SweepRow& row : rows) {
-    if (!row.run) continue;
-    if (!is_open(row)) {
-      ++count.ended;
-      if (!has_ended_well(*row.run)) ++count.badly;
-    } else if (row.run->state == RunState::waiting) {
-      ++count.waiting;
-    } else {
-      ++count.running;
-    }
-  }
-  return count;
-}
-
 std::string progress_line(const SweepCount& count, const Style& style) {
   std::string text = trf("{} of {} ended", count.ended, count.all);
   if (count.badly > 0) text += trf(" ({} badly)", count.badly);

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "diagnose/manifest_diff/comparison.h"
-#include "record/manifest_here.h"
+#include "record/run_record.h"
 
 namespace berth {
 

@@ -51,7 +51,7 @@ struct ManifestDiff {
   std::vector<NotComparable> unknown;  // worst first
 };
 
-/// Either may be of a run or of no run (record/manifest_here.h). A run beside a place is compared
+/// Either may be of a run or of no run (record/run_record.h). A run beside a place is compared
 /// with the devices there that are most like its own.
 [[nodiscard]] ManifestDiff manifest_diff(const Manifest& a, const Manifest& b);
 

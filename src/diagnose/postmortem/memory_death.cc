@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/text.h"
 #include "diagnose/postmortem/explain_log.h"
+#include "guard/account_file.h"
+#include "record/log_tail.h"
+#include "record/record_writer.h"
 #include "snapshot/device_name.h"
 
 namespace berth {
@@ -53,6 +57,37 @@ Sentence holders_text(const Manifest& manifest, const Sample& last) {
     text = text.empty() ? one : sentence("{}; {}", text, one);
   }
   return text.empty() ? sentence("who held the memory was not sampled") : text;
+}
+
+std::uint64_t refusals_of(const RunRecord& run) {
+  std::uint64_t seen = 0;
+  if (const auto written = cap_seen_in(run.directory)) {
+    for (const CapSeen::OnDevice& one : written->devices) seen += one.refusals;
+  }
+  std::uint64_t counted = 0;
+  const auto account = AccountFile::open(run.directory + "/" + std::string(record_file::account));
+  if (const auto told = account ? account->told() : std::unexpected(account.error())) {
+    for (const AccountFile::Told& one : *told) counted += one.refusals;
+  }
+  return std::max(seen, counted);
+}
+
+std::optional<Sentence> who_held_its_memory(const RunRecord& run) {
+  PostmortemEvidence evidence{
+      .run = run, .events = events_of(run), .refusals = refusals_of(run), .log = nullptr};
+  std::optional<LogText> log;
+  if (auto tail =
+          run.manifest.log ? read_log_tail(run) : Result<LogTail>(fail(ErrorCode::not_found, ""))) {
+    log.emplace(tail->bytes, tail->cut);
+    evidence.log = &*log;
+  }
+  if (!died_of_gpu_memory(evidence)) return std::nullopt;
+  // What was taken after the job had ended no longer has what it held itself.
+  Sample last;
+  (void)for_each_sample(run, [&](const Sample& sample) {
+    if (!sample.processes.empty() || last.processes.empty()) last = sample;
+  });
+  return holders_text(run.manifest, last);
 }
 
 }  // namespace berth

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <fstream>
 
+#include "base/temporary_directory.h"
 #include "diagnose/postmortem/ended_run_test.h"
+#include "record/record_writer.h"
 
 namespace berth {
 namespace {
@@ -56,6 +59,25 @@ TEST(MemoryDeath, SaysWhoHeldHowMuchOfTheDeviceAndNothingThatWasNotSeen) {
       HasSubstr(
           "79.0 GiB of 80.0 GiB were in use (20251121-014946-k3f9q2 20.0 GiB, anna 40.0 GiB)"));
   EXPECT_THAT(holders_text(run.manifest, Sample{}).english(), HasSubstr("was not sampled"));
+}
+
+TEST(MemoryDeath, TellsWhoHeldItBeforeTheJobLetItGo) {
+  const TemporaryDirectory folder;
+  RunRecord run = ended_run({.signal = SIGTERM}, end_cause::memory_cap);
+  run.owner = FileOwner::ourselves();
+  run.directory = folder.path();
+  Sample held{.at = WallTime{1000}};
+  held.devices = {{.memory_used = Bytes(79_GiB)}};
+  held.processes = {{.device = 0, .pid = 4711, .memory = Bytes(20_GiB)}};
+  Sample after{.at = WallTime{2000}};
+  after.devices = {{.memory_used = Bytes(1_GiB)}};
+  std::ofstream(folder / std::string(record_file::samples))
+      << samples_header() << to_line(held) << to_line(after);
+  const auto said = who_held_its_memory(run);
+  ASSERT_TRUE(said);
+  EXPECT_THAT(said->english(), HasSubstr("79.0 GiB of 80.0 GiB were in use"));
+  run.end->because = end_cause::stopped;
+  EXPECT_EQ(who_held_its_memory(run), std::nullopt);
 }
 
 }  // namespace

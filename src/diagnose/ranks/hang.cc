@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -114,6 +115,32 @@ std::optional<Finding> by_meeting(const std::vector<RankSeen>& ranks, std::strin
 }
 
 }  // namespace
+
+void note_look(RankSeen& seen, bool is_first, char state, std::string_view waits_in) {
+  if (is_first) {
+    seen = {.rank = seen.rank, .exit = {}, .state = state, .waits_in = std::string(waits_in)};
+    return;
+  }
+  if (state != seen.state) seen.state = '?';
+  if (waits_in != seen.waits_in) seen.waits_in.clear();
+}
+
+void add_cards(std::vector<RankSeen>& ranks, const std::vector<Device>& given,
+               const Snapshot& snapshot) {
+  if (snapshot.simulated) return;
+  for (std::size_t i = 0; i < ranks.size() && i < given.size(); ++i) {
+    const Device* device = find_device(given[i].id, snapshot);
+    if (device == nullptr) continue;
+    if (device->utilization_gpu.get()) {
+      ranks[i].utilization = device->utilization_gpu.get()->count();
+    }
+    const auto draw = device->power_draw.get();
+    const auto limit = device->power_limit.get();
+    if (draw && limit && limit->count() > 0) {
+      ranks[i].power = static_cast<double>(draw->count()) / static_cast<double>(limit->count());
+    }
+  }
+}
 
 RankActs act_of(const RankSeen& seen) {
   constexpr auto sleep = std::to_array<std::string_view>({"hrtimer_nanosleep", "do_nanosleep"});

@@ -11,6 +11,7 @@
 #include "base/process.h"
 #include "diagnose/ranks/flight_recorder.h"
 #include "snapshot/finding.h"
+#include "snapshot/snapshot.h"
 
 namespace berth {
 
@@ -28,7 +29,15 @@ struct RankSeen {
   std::optional<double> power;
 };
 
-/// `waits_for_others`: this waits for data, a lock or a card that waits. `is_unknown`: what was
+/// What the next look at a living rank shows. What was not the same at all looks is unknown.
+void note_look(RankSeen& seen, bool is_first, char state, std::string_view waits_in);
+
+/// What their cards do, each rank's being the one at its place in `given`. Nothing of a simulated
+/// server's: what those do is invented.
+void add_cards(std::vector<RankSeen>& ranks, const std::vector<Device>& given,
+               const Snapshot& snapshot);
+
+/// `waits_for_others` as who waits for data, a lock or a card that waits; `is_unknown` what was
 /// seen fits several.
 enum class RankActs {
   has_ended,

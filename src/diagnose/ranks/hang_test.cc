@@ -5,6 +5,8 @@
 
 #include <csignal>
 
+#include "snapshot/builder.h"
+
 namespace berth {
 namespace {
 
@@ -88,6 +90,42 @@ TEST(RankHang, BelievesPyTorchFirst) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->title.english(), "rank 1 has not entered the operation that the others wait in");
   EXPECT_EQ(found->severity, Severity::error);
+}
+
+TEST(RankLooks, TellOnlyWhatWasAlwaysTheSame) {
+  RankSeen seen{.rank = 3, .has_ended = true, .exit = {.code = 1}};
+  note_look(seen, true, 'S', "futex_do_wait");
+  EXPECT_EQ(seen.rank, 3);
+  EXPECT_FALSE(seen.has_ended);
+  EXPECT_EQ(act_of(seen), RankActs::waits_for_others);
+  note_look(seen, false, 'S', "futex_do_wait");
+  EXPECT_EQ(act_of(seen), RankActs::waits_for_others);
+  note_look(seen, false, 'S', "hrtimer_nanosleep");
+  EXPECT_EQ(seen.waits_in, "");
+  note_look(seen, false, 'R', "");
+  EXPECT_EQ(seen.state, '?');
+  EXPECT_EQ(act_of(seen), RankActs::is_unknown);
+}
+
+TEST(RankCards, AreThoseThatTheRunWasGivenInItsOrder) {
+  Snapshot now = SnapshotBuilder().gpu("A", Bytes(8)).gpu("B", Bytes(8)).build();
+  now.devices[1].utilization_gpu = Percent(97);
+  now.devices[1].power_draw = Milliwatts(100'000);
+  now.devices[1].power_limit = Milliwatts(400'000);
+  now.devices[0].utilization_gpu = Absent::failed;
+  now.devices[0].power_limit = Milliwatts(0);
+  std::vector<RankSeen> ranks(3);
+  const std::vector<Device> given = {now.devices[1], now.devices[0]};
+  add_cards(ranks, given, now);
+  EXPECT_EQ(ranks[0].utilization, 97);
+  EXPECT_EQ(ranks[0].power, 0.25);
+  EXPECT_EQ(ranks[1].utilization, std::nullopt);
+  EXPECT_EQ(ranks[1].power, std::nullopt);
+  EXPECT_EQ(ranks[2].utilization, std::nullopt) << "it was given none";
+  now.simulated = "demo";
+  ranks.assign(1, {});
+  add_cards(ranks, given, now);
+  EXPECT_EQ(ranks[0].utilization, std::nullopt);
 }
 
 }  // namespace

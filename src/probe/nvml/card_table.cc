@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "cards/capability.h"
+#include "cards/card.h"
 
 namespace berth::nvml {
 

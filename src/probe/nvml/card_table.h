@@ -11,7 +11,7 @@
 
 namespace berth::nvml {
 
-/// FP32 lanes per streaming multiprocessor (cards/capability.h).
+/// FP32 lanes per streaming multiprocessor (cards/card.h).
 [[nodiscard]] std::optional<std::uint64_t> cores_per_multiprocessor(ComputeCapability capability);
 
 /// The architecture's name by compute capability, as nvidia-smi -q prints it.

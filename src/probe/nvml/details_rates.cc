@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "probe/nvml/device_details.h"
-#include "probe/nvml/samples.h"
+#include "probe/nvml/device_reading.h"
 
 namespace berth::nvml {
 

@@ -2,7 +2,9 @@
 // One device's readings, in the order in which they stand in snapshot/device.h.
 
 #include <cstdint>
+#include <expected>
 #include <string>
+#include <vector>
 
 #include "probe/nvml/device_asker.h"
 #include "probe/nvml/device_memory.h"
@@ -35,5 +37,10 @@ void read_memory(DeviceAsker& asker, Device& device);
 /// A vendor's bus id in our spelling: 8-digit domain, lower case.
 [[nodiscard]] std::string pci_address(std::uint32_t domain, std::uint32_t bus,
                                       std::uint32_t device);
+
+/// All samples of a kind that the driver keeps, oldest first. Left out are those that cannot be (no
+/// timestamp, not whole numbers). `capacity` is remembered between looks: how many there may be.
+std::expected<std::vector<Sample>, Return> fetch_samples(DeviceAsker& asker, unsigned kind,
+                                                         unsigned& capacity);
 
 }  // namespace berth::nvml

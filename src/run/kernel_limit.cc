@@ -1,4 +1,4 @@
-#include "app/kernel_cap.h"
+#include "run/kernel_limit.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,12 +8,10 @@
 #include <cerrno>
 #include <optional>
 
-#include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/sentence.h"
 #include "base/text.h"
-#include "probe/nvml/memory_limits.h"
 
 namespace berth {
 
@@ -24,13 +22,6 @@ constexpr Duration patience_for_an_answer = std::chrono::seconds(8);
 constexpr Duration between_answers = std::chrono::milliseconds(20);
 constexpr std::size_t longest_list = 1 << 16;
 constexpr std::string_view group_name = "/berth-";  // and "limit-XXXXXXXX"
-
-Result<PlannedPlace> place_of_root(const Context& context) {
-  const auto ledger = context.ledger_place();
-  if (!ledger) return std::unexpected(ledger.error());
-  constexpr uid_t root = 0;
-  return PlannedPlace::open(*ledger, root);
-}
 
 std::optional<AskedLimit> limit_called(const PlannedPlace& place, const std::string& id) {
   const auto all = place.limits();
@@ -94,22 +85,22 @@ bool is_of(ProcessId process, uid_t uid) {
 
 class LimitKeeper {
  public:
-  LimitKeeper(const Context& context, const PlannedPlace& place, AskedLimit asked)
-      : context_(context), place_(place), asked_(std::move(asked)) {}
+  LimitKeeper(const LimitDriver& driver, const PlannedPlace& place, AskedLimit asked)
+      : driver_(driver), place_(place), asked_(std::move(asked)) {}
 
   Result<void> set() {
     if (!is_of(asked_.text.process, asked_.uid)) {
       return fail(ErrorCode::no_permission,
                   "the process that asks is not its user's, or has ended");
     }
-    auto groups = groups_of_it();
+    auto groups = driver_.groups_of(asked_.text.process.pid);
     if (groups.empty()) {
       return fail(ErrorCode::unsupported, "the job's control group is not of version 2");
     }
     const auto before = its_earlier_one(groups.front());
     if (before) groups.erase(groups.begin());
     if (!before && asked_.text.limits.empty()) return fail(ErrorCode::not_found, "it has no limit");
-    const auto limits = nvml::memory_limits_of(context_.sources(), groups);
+    const auto limits = driver_.limits_of(groups);
     // Limits of the driver's own need not nest: one of its own would free it from a scheduler's.
     if (limits) {
       return fail(ErrorCode::busy, "a limit is set for its control group already");
@@ -131,9 +122,9 @@ class LimitKeeper {
   }
 
   void take_off() {
-    nvml::NewLimits none;
+    LimitDriver::NewLimits none;
     for (const auto& [uuid, bytes] : asked_.text.limits) none.emplace(uuid, std::nullopt);
-    (void)nvml::set_memory_limits(context_.sources(), asked_.text.group, none);
+    (void)driver_.set(asked_.text.group, none);
     if (::rmdir(asked_.text.group.c_str()) == 0 || errno == ENOENT) (void)place_.remove(asked_.id);
   }
 
@@ -143,14 +134,8 @@ class LimitKeeper {
   }
 
  private:
-  [[nodiscard]] std::vector<std::string> groups_of_it() const {
-    const auto text =
-        read_proc_file("/proc/" + std::to_string(asked_.text.process.pid) + "/cgroup");
-    return nvml::groups_of(text ? *text : "", std::string(nvml::cgroups));
-  }
-
-  /// The limit of an earlier start, for a follower that starts the job again. A process merely
-  /// inside of another's limit does not know its name.
+  /// Of a follower that starts the job again. A process merely inside of another's limit does not
+  /// know its name.
   [[nodiscard]] std::optional<AskedLimit> its_earlier_one(const std::string& group) const {
     auto one = limit_called(place_, asked_.text.instead_of);
     const bool is_its = one && one->text.is_held && one->text.group == group;
@@ -158,11 +143,11 @@ class LimitKeeper {
   }
 
   Result<void> set_anew(const AskedLimit& before) {
-    nvml::NewLimits limits;
+    LimitDriver::NewLimits limits;
     for (const auto& [uuid, bytes] : before.text.limits) limits.emplace(uuid, std::nullopt);
     for (const auto& [uuid, bytes] : asked_.text.limits) limits.insert_or_assign(uuid, bytes);
     asked_.text.group = before.text.group;
-    if (auto set = nvml::set_memory_limits(context_.sources(), asked_.text.group, limits); !set) {
+    if (auto set = driver_.set(asked_.text.group, limits); !set) {
       return set;
     }
     if (auto held = hold(); !held) return held;
@@ -178,9 +163,9 @@ class LimitKeeper {
     if (!is_alone || !is_of(asked_.text.process, asked_.uid)) {
       return fail(ErrorCode::no_permission, "it has ended, or started others meanwhile");
     }
-    nvml::NewLimits limits;
+    LimitDriver::NewLimits limits;
     for (const auto& [uuid, bytes] : asked_.text.limits) limits.emplace(uuid, bytes);
-    return nvml::set_memory_limits(context_.sources(), asked_.text.group, limits);
+    return driver_.set(asked_.text.group, limits);
   }
 
   void undo(const std::string& above) {
@@ -201,7 +186,7 @@ class LimitKeeper {
     return place_.change(asked_.id, asked_.text);
   }
 
-  const Context& context_;
+  const LimitDriver& driver_;
   const PlannedPlace& place_;
   AskedLimit asked_;
 };
@@ -209,19 +194,19 @@ class LimitKeeper {
 }  // namespace
 
 std::function<Result<void>(const std::map<std::string, Bytes>&)> kernel_limit_setter(
-    Context& context) {
-  const auto place = place_of_root(context);
+    const LedgerPlace& ledger, uid_t root, Clock& clock) {
+  const auto place = PlannedPlace::open(ledger, root);
   if (!place || !place->is_kept()) return nullptr;
   // A child that starts the job again has it from its parent.
-  return [&context, earlier = std::string()](
+  return [ledger, root, &clock, earlier = std::string()](
              const std::map<std::string, Bytes>& limits) mutable -> Result<void> {
     if (limits.empty() && earlier.empty()) return {};
-    const auto here = place_of_root(context);
+    const auto here = PlannedPlace::open(ledger, root);
     if (!here) return std::unexpected(here.error());
     const auto id =
         here->add(LimitText{.process = own_process_id(), .limits = limits, .instead_of = earlier});
     if (!id) return std::unexpected(id.error());
-    auto held = await_answer(*here, *id, context.clock());
+    auto held = await_answer(*here, *id, clock);
     if (held) earlier = *id;
     return held;
   };
@@ -242,21 +227,17 @@ std::vector<std::string> limits_to_see_to(const PlannedPlace& place) {
   return due;
 }
 
-int see_to_limit(Context& context, const std::string& id) {
-  const auto place = place_of_root(context);
-  if (!place) return report(place.error(), exit_code::berth_failed);
-  const auto asked = limit_called(*place, id);
-  if (!asked) return exit_code::ok;  // who asked took it back
-  LimitKeeper keeper(context, *place, *asked);
+Result<void> see_to_limit(const PlannedPlace& place, const std::string& id,
+                          const LimitDriver& driver) {
+  const auto asked = limit_called(place, id);
+  if (!asked) return {};  // who asked took it back
+  LimitKeeper keeper(driver, place, *asked);
   if (asked->is_answered) {
     if (!asked->text.group.empty() && !is_inhabited(asked->text.group)) keeper.take_off();
-    return exit_code::ok;
+    return {};
   }
-  if (const auto set = keeper.set(); !set) {
-    const auto told = keeper.refuse(set.error());
-    return told ? exit_code::ok : report(told.error(), exit_code::berth_failed);
-  }
-  return exit_code::ok;
+  if (const auto set = keeper.set(); !set) return keeper.refuse(set.error());
+  return {};
 }
 
 }  // namespace berth

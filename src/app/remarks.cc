@@ -1,6 +1,8 @@
-#include "app/policy_remarks.h"
+#include "app/remarks.h"
 
 #include "app/verb.h"
+#include "base/text.h"
+#include "base/tr.h"
 #include "config/policy_file.h"
 
 namespace berth {
@@ -13,6 +15,10 @@ void say_remarks(Context& context, const Policy& policy) {
   for (const Sentence& remark : remarks_on(policy, snapshot.value_or(Snapshot{}))) {
     complain(remark.shown());
   }
+}
+
+void say_simulated(const std::optional<std::string>& server) {
+  if (server) complain(trf("SIMULATED: {}", printable(*server)));
 }
 
 }  // namespace berth

@@ -1,4 +1,4 @@
-#include "app/output_file.h"
+#include "base/output_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -55,12 +55,6 @@ Result<void> check_output(const std::string& path, Existing existing) {
   const std::string folder = std::filesystem::path(path).parent_path();
   if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0) return {};
   return fail_system(errno, "write {}", path);
-}
-
-Style for_a_file(Style style) {
-  style.colour = false;
-  style.width = 100;
-  return style;
 }
 
 }  // namespace berth

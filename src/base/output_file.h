@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "view/style.h"
 
 namespace berth {
 
@@ -21,8 +20,5 @@ enum class Existing { keep, keep_unless_forced, replace };
 /// Whether write_output() would fail, whatever the bytes are. It is asked before the time is spent
 /// to make them. Examples: a file in the way, a folder that is missing or may not be made.
 [[nodiscard]] Result<void> check_output(const std::string& path, Existing existing);
-
-/// How to draw what is kept in a file: without colour, and as wide as it is.
-[[nodiscard]] Style for_a_file(Style style);
 
 }  // namespace berth

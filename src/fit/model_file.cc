@@ -1,4 +1,4 @@
-#include "app/model_file.h"
+#include "fit/model_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 #pragma once
 // A model's files as they lie on a disk: a config.json, safetensors files, a folder with either.
-// Only headers are read, whatever the files' size. fit/ parses them.
+// Only headers are read, whatever the files' size.
 
 #include <string>
 
