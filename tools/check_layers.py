@@ -101,7 +101,7 @@ RULES = [
         # The sources, what the formats leave unsaid, and what is about NVIDIA's own software: its
         # cards, nvidia-smi, CUDA's variable, programs of CUDA.
         re.compile(
-            r"src/(?:probe|cards|smi|diagnose/doctor)/|src/snapshot/(?:device_kind\.(?:h|cc)|walk\.cc|fields\.cc|builder\.h)$"
+            r"src/(?:probe|cards|smi|diagnose/doctor)/|src/snapshot/(?:device_kind(?:_rows)?\.(?:h|cc)|walk\.cc|fields\.cc|builder\.h)$"
             r"|src/place/visible_\w+\.cc$|src/app/(?:verb_doctor|gpu_proof)\.cc$|src/view/doctor_(?:text|json)\.cc$"
             r"|src/.*/example_\w+\.h$"
         ),

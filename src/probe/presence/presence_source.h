@@ -1,7 +1,7 @@
 #pragma once
 // PresenceSource: accelerators of which nothing is read but that they are there, by the bus, and
 // who has their device files open. One that is added is a row in presence_source.cc and one in
-// snapshot/device_kind.cc.
+// snapshot/device_kind_rows.h.
 
 #include <cstdint>
 #include <memory>
