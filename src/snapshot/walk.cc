@@ -126,7 +126,7 @@ void refuse_impossible(Archive& archive, const Device& device) {
 }
 
 void walk(Archive& archive, Device& device, const Snapshot& snapshot, FieldList asked) {
-  if (archive.is_reading()) device.kind = DeviceKind::nvidia_gpu;
+  if (archive.is_reading()) device.kind = facts_of(unnamed_vendor).kind;
   std::string kind(facts_of(device.kind).name);
   archive.member("kind", kind);
   const auto known = device_kind_from_name(kind);
