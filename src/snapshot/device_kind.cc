@@ -24,7 +24,7 @@ constexpr bool each_kind_has_one_row() {
   }
   return kinds.size() == static_cast<std::size_t>(DeviceKind::other) + 1;
 }
-static_assert(each_kind_has_one_row());
+static_assert(each_kind_has_one_row(), "device_kind_rows.h has a row for each kind, and no other");
 
 /// Else a process on it would be nobody, `--cpu` would leave it visible to a job, and `--isolate`
 /// open. That nobody knows how its maker hides all is said by `may_be_presence`.
@@ -34,7 +34,8 @@ constexpr bool is_complete(const DeviceKindFacts& facts) {
   const bool is_closed = !facts.numbered_files.empty();
   return !facts.is_supported || (is_seen && is_hidden && is_closed);
 }
-static_assert(std::ranges::all_of(kinds, is_complete));
+static_assert(std::ranges::all_of(kinds, is_complete),
+              "a supported kind says its files, its source, and what hides it");
 
 /// Of a list of each kind, what is in any, once.
 template <auto List>
