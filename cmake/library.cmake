@@ -1,6 +1,7 @@
-# libberth: the C library of include/berth/berth.h. It holds its own folder and base, the C++ runtime
-# included, and exports berth_* alone. It is libberth.so.0, and libberth.a: one object whose other
-# names are local. So a program with its own {fmt} or JSON library never meets ours.
+# libberth: the C library of include/berth/berth.h. It holds its own folder and base (of snapshot it
+# has constants), the C++ runtime included, and exports berth_* alone: as libberth.so.0, and as
+# libberth.a, one object whose other names are local, so that a program with its own {fmt} or JSON
+# library never meets ours.
 
 # Alone in its object: the library brings a check_failed() of its own, which ends no host.
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/base/check.cc
@@ -65,7 +66,8 @@ function(berth_static_library calls)
   list(TRANSFORM calls PREPEND -Wl,-u, OUTPUT_VARIABLE roots)
   list(TRANSFORM calls PREPEND --keep-global-symbol= OUTPUT_VARIABLE global)
   add_executable(berth_object $<TARGET_OBJECTS:berth_lib>)
-  target_link_libraries(berth_object PRIVATE ${ARGN} ${runtime})
+  # Base by name: the linker looks into the runtime once, behind all that needs it.
+  target_link_libraries(berth_object PRIVATE ${ARGN} berth_base ${runtime})
   # Without groups, which the host's linker would merge with its own of the same name.
   target_link_options(berth_object PRIVATE -r -fuse-ld=bfd -Wl,--force-group-allocation
                       -Wl,--gc-sections ${roots})

@@ -98,11 +98,11 @@ RULES = [
     OnlyHere(
         "which vendor it is says the table: ask facts_of(kind) or facts_of(runtime)",
         re.compile(r"\b(?:DeviceKind::(?!other\b)\w+|Runtime::(?!none\b)\w+)"),
-        # The sources, what the formats leave unsaid, and what is about NVIDIA's own software: its
+        # The sources, and what is about NVIDIA's own software: its
         # cards, nvidia-smi, CUDA's variable, programs of CUDA.
         re.compile(
-            r"src/(?:probe|cards|smi|diagnose/doctor)/|src/snapshot/(?:device_kind\.(?:h|cc)|walk\.cc|fields\.cc|builder\.h)$"
-            r"|src/place/visible_\w+\.cc$|src/app/verb_doctor\.cc$|src/run/gpus_to_prove\.cc$|src/view/doctor_(?:text|json)\.cc$"
+            r"src/(?:probe|cards|smi|diagnose/doctor)/|src/snapshot/(?:device_kind(?:_rows)?\.(?:h|cc)|fields\.cc|builder\.h)$"
+            r"|src/place/visible_\w+\.cc$|src/app/(?:verb_doctor|gpu_proof)\.cc$|src/view/doctor_(?:text|json)\.cc$"
             r"|src/.*/example_\w+\.h$"
         ),
     ),
@@ -126,6 +126,28 @@ HEADERS_ONLY_HERE = {
     "sys/socket.h": re.compile(r"src/serve/|src/probe/probe_process/|src/base/(?:line_socket|port)\.cc|src/base/port_test\.cc|src/lib/serve_client\.cc"),
     "sys/pidfd.h": re.compile(r"$^"),
 }
+
+# A vendor's name, in an identifier or a literal. Of nvidia-smi and NVML berth has the surfaces.
+VENDOR = re.compile(
+    r"(?<![a-z])(?:nvidia(?!\\*[-_](?:smi|ml)\b|_smi)|amd(?:gpu)?|radeon|intel|i915|huawei|ascend(?=[-_0-9])|davinci|hygon|hycu"
+    r"|cambricon|mthreads|moore threads|metax|iluvatar|habana|gaudi|tenstorrent|neuron)(?:s?(?![a-z]))",
+    re.I,
+)
+VENDORS_NAMED = {
+    r"src/probe/|src/cards/|src/smi/": "sources, cards, nvidia-smi's surfaces",
+    r"src/snapshot/(?:device|device_kind\w*)\.(?:h|cc)$": "the kinds and their rows",
+    r"src/snapshot/(?:unusable|fields|kernel_messages)\.cc$": "what a reading is at which vendor, and formats' old words",
+    r"src/(?:diagnose|host_environment|guard)/|src/health/(?:xid|rules_speed)\.cc$|src/alert/rules_event\.cc$": "a vendor's own software and its errors",
+    r"src/(?:app/verb_doctor|app/support_parts|view/doctor_text)\.cc$": "likewise: doctor, and what a report gathers",
+    r"src/place/visible_(?:devices|others)\.(?:h|cc)$": "how each runtime reads its variable",
+    r"src/run/container/toolkit\.(?:h|cc)$": "the contract of docker's --gpus",
+    r"src/serve/metrics_dcgm\.cc$": "another exporter's format",
+    r"src/view/(?:spec|topology)_text\.cc$": "one maker's word beside another's",
+    r"src/base/(?:redactor|secret_names)\.cc$": "hosts and keys, of no device",
+    r"src/.*/(?:example_\w+|builder)\.h$": "invented servers",
+}
+NAMES_VENDORS = re.compile("|".join(VENDORS_NAMED))
+VENDOR_SAYS = "what differs by vendor says its row in snapshot/device_kind_rows.h"
 
 # Words that say so little that each may name one type of the program only.
 NAMES_ONE_TYPE = re.compile(r"\b(?:enum class|struct|class) (Look|Part|Place|Request|Row|Rule|Seen|Step|Watched)(?= final| :| \{)")
@@ -218,6 +240,10 @@ def rule_findings(name: Path, text: str) -> list[str]:
             continue
         for hit in rule.pattern.finditer(strings if rule.in_strings else code):
             found.append(f"{name}:{line_of(text, hit.start())}: {hit[0].strip()}: {rule.what}")
+    if not is_test and not NAMES_VENDORS.match(str(name)):
+        for part in (code, strings):
+            for hit in VENDOR.finditer(part):
+                found.append(f"{name}:{line_of(text, hit.start())}: {hit[0]}: {VENDOR_SAYS}")
     return found
 
 

@@ -1,13 +1,15 @@
-"""The page's types of the server's answers: web/src/model/wire.ts is what src/serve/openapi.json says.
+"""The page's types of the server's answers: web/src/model/wire.ts is what src/serve/openapi.json says,
+which has the kinds of devices from src/snapshot/device.h.
 
     check_wire.py           tells where the one is not what the other says
-    check_wire.py --write   writes it anew (./dev docs does)
+    check_wire.py --write   writes both anew (./dev docs does)
 
 What is not exact is refused: a schema that does not say what it is; an object that neither names
 its members nor says that it has others; a member that may be missing without a word on when.
 """
 
 import json
+import re
 import sys
 import textwrap
 from pathlib import Path
@@ -17,7 +19,10 @@ import repository
 
 DOCUMENT = Path("src/serve/openapi.json")
 TYPES = Path("web/src/model/wire.ts")
+DEVICE = Path("src/snapshot/device.h")
 STALE = f"{TYPES}: not what {DOCUMENT} says (./dev docs rewrites it)"
+OTHER_KINDS = f"{DOCUMENT}: DeviceKind: not what {DEVICE} says (./dev docs rewrites it)"
+KINDS = re.compile(r'"DeviceKind": \{.*?\}', re.S)
 WIDEST = 100
 HEAD = """\
 // Made by ./dev docs from src/serve/openapi.json; do not edit. What the server says, as types: the
@@ -129,25 +134,47 @@ def types_of(document: Schema) -> str:
     return text
 
 
+def kinds(root: Path) -> list[str]:
+    """Of devices, as JSON calls them: a test holds their rows' names against it."""
+    code = re.sub(r"//[^\n]*", "", (root / DEVICE).read_text(encoding="utf-8"))
+    names = re.search(r"enum class DeviceKind \{(.*?)\}", code, re.S)
+    if not names:
+        raise Loose(f"{DEVICE} has no DeviceKind")
+    return [name.replace("_", "-") for name in re.findall(r"\w+", names[1])]
+
+
+def with_kinds(root: Path) -> str:
+    """The document, with the kinds of devices of today."""
+    lines = textwrap.wrap(", ".join(f'"{one}"' for one in kinds(root)), WIDEST - 5, break_on_hyphens=False)
+    made = '"DeviceKind": {\n    "enum": [\n     ' + "\n     ".join(lines) + "\n    ]\n   }"
+    return KINDS.sub(lambda _: made, (root / DOCUMENT).read_text(encoding="utf-8"), count=1)
+
+
 def wanted(root: Path) -> str:
     return types_of(json.loads((root / DOCUMENT).read_text(encoding="utf-8")))
 
 
 def findings(root: Path) -> list[str]:
     try:
-        text = wanted(root)
+        document = json.loads((root / DOCUMENT).read_text(encoding="utf-8"))
+        told = document["components"]["schemas"]["DeviceKind"]["enum"]
+        found = [] if told == kinds(root) else [OTHER_KINDS]
+        text = types_of(document)
     except Loose as what:
         return [f"{DOCUMENT}: {what}"]
-    if (root / TYPES).read_text(encoding="utf-8") != text:
-        return [STALE]
-    return []
+    return found + ([STALE] if (root / TYPES).read_text(encoding="utf-8") != text else [])
+
+
+def write(root: Path) -> None:
+    (root / DOCUMENT).write_text(with_kinds(root), encoding="utf-8")
+    (root / TYPES).write_text(wanted(root), encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:
     found = findings(repository.ROOT)
-    if "--write" in arguments and found == [STALE]:
-        (repository.ROOT / TYPES).write_text(wanted(repository.ROOT), encoding="utf-8")
-        found = []
+    if "--write" in arguments and set(found) <= {OTHER_KINDS, STALE}:
+        write(repository.ROOT)
+        found = findings(repository.ROOT)
     return repository.finish(found)
 
 

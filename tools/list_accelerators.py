@@ -69,11 +69,11 @@ def table(root: Path) -> str:
 
 
 def kinds(root: Path) -> str:
-    """The rows of snapshot/device_kind.cc of which only presence is known."""
-    code = (root / "src/snapshot/device_kind.cc").read_text(encoding="utf-8")
+    """The rows of snapshot/device_kind_rows.h of which only presence is known."""
+    code = (root / "src/snapshot/device_kind_rows.h").read_text(encoding="utf-8")
     found = re.findall(r'presence\(DeviceKind::\w+,\s*"[\w-]+",\s*"([^"]+)",\s*"(\w+)",\s*"(\w*)",', code)
     if len(found) != len(re.findall(r"\bpresence\(DeviceKind::", code)) or not found:
-        raise ValueError(f"src/snapshot/device_kind.cc: {len(found)} kinds are read, and it has others")
+        raise ValueError(f"src/snapshot/device_kind_rows.h: {len(found)} kinds are read, and it has others")
     lines = ["| maker | `--kind` | variable |", "|---|---|---|"]
     lines += [f"| {maker} | `{word}` | {f'`{variable}`' if variable else '–'} |" for maker, word, variable in found]
     return "\n".join([KINDS, "", *lines, "", END, ""])

@@ -314,11 +314,6 @@ VisibleSettings visible_settings(const Context& context) {
   return settings;
 }
 
-bool limits_devices(const VisibleSettings& settings) {
-  return settings.cuda || settings.rocr || settings.hip || settings.affinity_mask ||
-         settings.ascend || !settings.plain.empty();
-}
-
 Wanted wanted_for(const JobSpec& job) {
   Wanted wanted(Depth::placement);
   if (job.request.devices > 1) {

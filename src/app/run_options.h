@@ -62,9 +62,8 @@ class RequestOptions {
 /// What a look has to read for the choice of devices, and for what becomes of the job on them.
 [[nodiscard]] Wanted wanted_for(const JobSpec& job);
 
-/// What the environment says of devices, and whether it says anything.
+/// What the environment says of devices.
 [[nodiscard]] VisibleSettings visible_settings(const Context& context);
-[[nodiscard]] bool limits_devices(const VisibleSettings& settings);
 
 /// What an inherited CUDA_VISIBLE_DEVICES (and each other maker's) allows: nothing is ever widened.
 /// invalid: it cannot be told what it means; says what to set.

@@ -16,13 +16,13 @@
 // its end. It also ends after a minute without a question.
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -65,10 +65,6 @@ constexpr int oldest_protocol = 1;
 constexpr int newest_protocol = 1;
 constexpr std::size_t longest_question = 1 << 20;
 constexpr Duration unused_for = std::chrono::seconds(60);
-
-std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 /// The program that asks, at the other end of the socket.
 class AskingProgram {
@@ -123,8 +119,11 @@ class AskingProgram {
     life_.close();
   }
 
-  /// One that has gone is noticed when it is to ask again.
-  void tell(std::string_view line, int descriptor = -1) { (void)socket_.send(line, descriptor); }
+  /// One object, of which `members` names what it has. One that has gone is noticed when it is to
+  /// ask again.
+  void tell(const std::function<void(Archive&)>& members, int descriptor = -1) {
+    (void)socket_.send(write_json(JsonLayout::compact, members), descriptor);
+  }
 
  private:
   AskingProgram(LineSocket socket, ProcessId process, Fd life)
@@ -134,10 +133,6 @@ class AskingProgram {
   ProcessId process_;
   Fd life_;
 };
-
-Json to_json(const Error& error) {
-  return {{"code", std::string(name_of(error.code()))}, {"message", error.message()}};
-}
 
 /// The readings of each device that a question names, behind who it is; empty: it wants all. One
 /// that only a newer berth knows is not in the answer.
@@ -154,11 +149,22 @@ std::vector<const Field*> fields_in(const Json& question) {
   return asked;
 }
 
-std::string placement_line(const Placement& placement, const JobSpec& job,
-                           const Snapshot& snapshot) {
-  return write_json(JsonLayout::compact, [&](Archive& archive) {
-    write_placement(archive, placement, as_typed(job), snapshot);
-  });
+void tell_placement(Archive& archive, const Placement& placement, const JobSpec& job,
+                    const Snapshot& snapshot) {
+  archive.object("placement",
+                 [&] { write_placement(archive, placement, as_typed(job), snapshot); });
+}
+
+/// Each by its name and value, in this order.
+void tell_variables(Archive& archive, const std::vector<Variable>& variables) {
+  if (!archive.open("variables", true, Form::plain, nullptr)) return;
+  archive.begin_list(variables.size());
+  for (auto [name, value] : variables) {
+    archive.next_item();
+    put_row(archive, 2, name, value);
+  }
+  archive.end_list();
+  archive.close();
 }
 
 /// What a program is asked for that is called `key` there; empty: nothing.
@@ -183,16 +189,16 @@ class Helper {
       : context_(context), program_(std::move(program)) {}
 
   int run() {
-    program_.tell(line_of({{"berth_helper", newest_protocol},
-                           {"oldest", oldest_protocol},
-                           {"version", BERTH_VERSION}}));
+    program_.tell([](Archive& archive) {
+      archive.derived("berth_helper", newest_protocol);
+      archive.derived("oldest", oldest_protocol);
+      archive.derived("version", std::string_view(BERTH_VERSION));
+    });
     while (const auto line = program_.next_question()) {
       const Json question = Json::parse(*line, nullptr, false);
       if (!question.is_object()) return exit_code::failed;
       take_variables(question);
-      if (auto answered = answer(question); !answered) {
-        program_.tell(line_of({{"error", to_json(answered.error())}}));
-      }
+      if (auto answered = answer(question); !answered) refuse(answered.error());
     }
     return exit_code::ok;
   }
@@ -237,20 +243,14 @@ class Helper {
     return live_->look(wanted);
   }
 
-  /// What a program of these variables calls each device; null: it cannot be told.
-  [[nodiscard]] Json visible_in(const Snapshot& snapshot) const {
+  /// `visible`: what a program of these variables calls each device; null: it cannot be told.
+  void tell_look(Archive& archive, const Snapshot& snapshot, FieldList asked) const {
     const auto told = numbers_in_program(
         visible_settings_in([&](const char* name) { return context_.variable(name); }), snapshot);
-    Json numbers = Json::object();
-    for (const auto& [device, number] : told.numbers) {
-      numbers[device.text()] = number ? Json(*number) : Json();
-    }
-    return numbers;
-  }
-
-  [[nodiscard]] std::string members_of_look(const Snapshot& snapshot, FieldList asked) const {
-    return fmt::format(R"("visible":{},"look":{})", line_of(visible_in(snapshot)),
-                       to_json(snapshot, JsonLayout::compact, Form::plain, asked));
+    archive.object("visible", [&] {
+      for (const auto& [device, number] : told.numbers) archive.derived(device.text(), number);
+    });
+    archive.object("look", [&] { write_snapshot(archive, snapshot, Form::plain, asked); });
   }
 
   Result<void> look(const Json& question) {
@@ -261,7 +261,7 @@ class Helper {
     for (const Field* field : asked) wanted.add(*field);
     auto snapshot = seen(wanted);
     if (!snapshot) return std::unexpected(std::move(snapshot).error());
-    program_.tell("{" + members_of_look(*snapshot, asked) + "}");
+    program_.tell([&](Archive& archive) { tell_look(archive, *snapshot, asked); });
     return {};
   }
 
@@ -273,8 +273,9 @@ class Helper {
     const auto found = considered(context_, *job, *std::move(snapshot));
     if (context_.ledger_error()) return std::unexpected(*context_.ledger_error());
     if (!found) return std::unexpected(found.error());
-    program_.tell(fmt::format(R"({{"placement":{}}})",
-                              placement_line(found->placement, *job, found->snapshot)));
+    program_.tell([&](Archive& archive) {
+      tell_placement(archive, found->placement, *job, found->snapshot);
+    });
     return {};
   }
 
@@ -395,20 +396,22 @@ class Helper {
     std::optional<AdoptedRun> record;
     if (question.value("record", false)) record = begin_record(std::move(run), std::move(manifest));
     if (record) variables->emplace_back("BERTH_MARKS", record->marks());
-    Json lease = {{"id", got.lease.id()},
-                  {"run", id},
-                  {"recorded", record.has_value()},
-                  {"file", ledger.place().directory + "/" + got.lease.file()},
-                  {"inside", inside_directory(ledger, got.lease.id())},
-                  {"variables", Json::array()},
-                  {"devices", Json::array()},
-                  {"waited_ms", got.waited.count()}};
-    for (const auto& [name, value] : *variables) lease["variables"].push_back({name, value});
-    for (const DeviceId& device : devices) lease["devices"].push_back(device.text());
-    program_.tell(fmt::format(R"({{"lease":{},"placement":{},{}}})", line_of(lease),
-                              placement_line(got.placement, job, got.snapshot),
-                              members_of_look(got.snapshot, fields_in(question))),
-                  got.lease.descriptor());
+    program_.tell(
+        [&](Archive& archive) {
+          archive.object("lease", [&] {
+            archive.derived("devices", devices);
+            archive.derived("file", ledger.place().directory + "/" + got.lease.file());
+            archive.derived("id", got.lease.id());
+            archive.derived("inside", inside_directory(ledger, got.lease.id()));
+            archive.derived("recorded", record.has_value());
+            archive.derived("run", id);
+            tell_variables(archive, *variables);
+            archive.derived("waited_ms", got.waited.count());
+          });
+          tell_placement(archive, got.placement, job, got.snapshot);
+          tell_look(archive, got.snapshot, fields_in(question));
+        },
+        got.lease.descriptor());
     got.lease.let_go();
     if (record) keep(*record);
     return {};
@@ -436,19 +439,36 @@ class Helper {
     }
   }
 
+  void refuse(const Error& error) {
+    program_.tell([&](Archive& archive) {
+      archive.object("error", [&] {
+        archive.derived("code", name_of(error.code()));
+        archive.derived("message", error.message());
+      });
+    });
+  }
+
   void refuse(const NotAcquired& refusal, const JobSpec& job) {
     const bool never = refusal.why == NotAcquired::Why::never_possible;
-    program_.tell(fmt::format(R"({{"refused":"{}","placement":{}}})", never ? "never" : "none_free",
-                              placement_line(refusal.placement, job, refusal.snapshot)));
+    program_.tell([&](Archive& archive) {
+      archive.derived("refused", std::string_view(never ? "never" : "none_free"));
+      tell_placement(archive, refusal.placement, job, refusal.snapshot);
+    });
   }
 
   void tell_news(const WaitingNews& news, const JobSpec& job) {
-    program_.tell(fmt::format(R"({{"news":{{"position":{},"waited_ms":{},"placement":{}}}}})",
-                              news.position, news.waited.count(),
-                              placement_line(news.placement, job, news.snapshot)));
+    program_.tell([&](Archive& archive) {
+      archive.object("news", [&] {
+        archive.derived("position", news.position);
+        archive.derived("waited_ms", news.waited.count());
+        tell_placement(archive, news.placement, job, news.snapshot);
+      });
+    });
   }
 
-  void note(std::string_view text) { program_.tell(line_of({{"note", std::string(text)}})); }
+  void note(std::string_view text) {
+    program_.tell([&](Archive& archive) { archive.derived("note", text); });
+  }
 
   Context& context_;
   Ledger* ledger_ = nullptr;  // the machine's, while a lease is handed over and kept

@@ -14,6 +14,7 @@
 #include "host_environment/machine_side.h"
 #include "place/visible_devices.h"
 #include "run/container/plan.h"
+#include "run/container/toolkit.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 #include "view/placement_text.h"
@@ -28,11 +29,11 @@ std::string exports_of(const std::vector<Variable>& variables) {
   return lines;
 }
 
-/// What keeps a job from every device, as `berth run --cpu` would start it. A container's image may
-/// ask for all cards. If nvidia's runtime is the default, it gives them, unless told "void".
+/// What keeps a job from every device, as `berth run --cpu` would start it.
 std::string without_devices(const std::string& format, const std::vector<Variable>& settings) {
   if (format == "env") return exports_of(settings);
-  return format == "docker" || format == "cdi" ? "-e NVIDIA_VISIBLE_DEVICES=void\n" : "-1\n";
+  const bool is_for_container = format == "docker" || format == "cdi";
+  return is_for_container ? fmt::format("{}\n", fmt::join(words_for_no_card(), " ")) : "-1\n";
 }
 
 std::vector<const Device*> found_in(const Snapshot& snapshot, const std::vector<DeviceId>& ids) {
@@ -45,18 +46,16 @@ std::vector<const Device*> found_in(const Snapshot& snapshot, const std::vector<
 
 /// Whether an engine's toolkit gives them (--gpus, CDI).
 bool are_given_by_toolkit(const std::vector<DeviceId>& ids, const Snapshot& snapshot) {
-  return std::ranges::all_of(found_in(snapshot, ids), [](const Device* device) {
-    const DeviceKindFacts& facts = facts_of(device->kind);
-    return !facts.is_given_by_files && !facts.cdi_kind.empty();
-  });
+  return std::ranges::all_of(found_in(snapshot, ids),
+                             [](const Device* device) { return is_given_by_toolkit(*device); });
 }
 
 /// For other makers' devices: their files, which need no quotes.
 Result<std::string> container_words(const std::string& format, const std::vector<DeviceId>& ids,
                                     const Snapshot& snapshot) {
   if (format == "cdi") {
-    return std::unexpected(Error(ErrorCode::unsupported,
-                                 "--format cdi names NVIDIA's devices alone; use --format docker"));
+    return std::unexpected(
+        Error(ErrorCode::unsupported, "--format cdi has no name for these; use --format docker"));
   }
   const auto files = files_for_container(found_in(snapshot, ids));
   if (!files) {
@@ -128,10 +127,9 @@ class PickVerb final : public Verb {
   void declare(Options& options) override {
     request_.declare(options, MayWait::no);
     options.choice("--format", format_,
-                   "indices, uuids, env, json, docker (several of NVIDIA's: in quotes, for eval) "
-                   "or cdi (NVIDIA's); where the answer is the CPU (--cpu, --or-cpu): -1, for "
-                   "docker and cdi -e "
-                   "NVIDIA_VISIBLE_DEVICES=void",
+                   "indices, uuids, env, json, docker (several may be in quotes, for eval) or "
+                   "cdi; where the answer is the CPU (--cpu, --or-cpu): -1, for docker and cdi "
+                   "what gives a container no card",
                    "FORM", {"indices", "uuids", "env", "json", "docker", "cdi"});
     options.flag("--json", json_, "same as --format json");
   }

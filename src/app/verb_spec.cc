@@ -52,9 +52,7 @@ class SpecVerb final : public Verb {
     if (!snapshot) return report(snapshot.error());
     const SpecAnswer found{cards_here(*snapshot), snapshot->simulated};
     if (found.subjects.empty()) {
-      complain(
-          tr("no NVIDIA card is here; of any other: berth spec NAME, and berth spec --list for "
-             "all"));
+      complain(tr("no card is here; of any other: berth spec NAME, and berth spec --list for all"));
       if (json_) print(spec_json(found));
       return exit_code::failed;
     }

@@ -11,8 +11,14 @@ std::string_view name_of(MemoryKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
+CardUnits units_of(const Card& card) {
+  if (card.has_capability()) return CardUnits::multiprocessors;
+  if (card.maker() == "AMD") return CardUnits::compute_units;
+  return card.maker() == "Intel" ? CardUnits::xe_cores : CardUnits::ai_cores;
+}
+
 std::optional<std::uint64_t> cuda_cores(const Card& card) {
-  if (!card.is_nvidia()) return std::nullopt;
+  if (!card.has_capability()) return std::nullopt;
   const auto facts = facts_of(card.capability);
   if (!facts) return std::nullopt;
   return facts->cores * static_cast<std::uint64_t>(card.multiprocessors);

@@ -44,7 +44,7 @@ struct Card {
   std::string_view also;         // further names of it, with "|" between them
   std::string_view pci_devices;  // PCI device ids, with " " between them; empty: not known
   ComputeCapability capability;  // 0.0: not NVIDIA's
-  int multiprocessors = 0;       // AMD's: compute units; Intel's: Xe-cores; Huawei's: AI cores
+  int multiprocessors = 0;       // or what its maker has: units_of()
   int memory_gib = 0;            // as it is sold; see usable_memory()
   std::optional<MemoryKind> memory = MemoryKind::gddr6;
   std::optional<int> bus_bits;
@@ -61,12 +61,16 @@ struct Card {
 
   [[nodiscard]] bool has(Trait trait) const { return (traits & trait) != 0; }
   /// Compute capability, CUDA cores, tensor cores, NVLink and MIG are NVIDIA's terms alone.
-  [[nodiscard]] bool is_nvidia() const { return architecture.empty(); }
+  [[nodiscard]] bool has_capability() const { return architecture.empty(); }
   /// "NVIDIA"; else the first word of the name: "AMD", "Intel", "Huawei".
   [[nodiscard]] std::string_view maker() const {
-    return is_nvidia() ? "NVIDIA" : name.substr(0, name.find(' '));
+    return has_capability() ? "NVIDIA" : name.substr(0, name.find(' '));
   }
 };
+
+/// What its maker calls that of which Card::multiprocessors is the number.
+enum class CardUnits { multiprocessors, compute_units, xe_cores, ai_cores };
+[[nodiscard]] CardUnits units_of(const Card& card);
 
 [[nodiscard]] std::optional<std::uint64_t> cuda_cores(const Card& card);
 

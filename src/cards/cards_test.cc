@@ -51,7 +51,7 @@ TEST(Cards, EachHasASourceAndWhatEveryCardHas) {
     EXPECT_GT(card.multiprocessors, 0) << card.name;
     EXPECT_GT(card.memory_gib, 0) << card.name;
     EXPECT_FALSE(card.form.empty()) << card.name;
-    EXPECT_EQ(facts_of(card.capability).has_value(), card.is_nvidia()) << card.name;
+    EXPECT_EQ(facts_of(card.capability).has_value(), card.has_capability()) << card.name;
   }
 }
 
@@ -75,7 +75,7 @@ TEST(Cards, TheBandwidthIsTheBusTimesARateThatSuchMemoryHas) {
 TEST(Cards, Fp32IsTwicePerCoreAndBoostClock) {
   int held = 0;
   for (const Card& card : all_cards()) {
-    if (!card.boost_mhz || !card.fp32 || !card.is_nvidia()) continue;
+    if (!card.boost_mhz || !card.fp32 || !card.has_capability()) continue;
     ++held;
     const double computed = 2.0 * static_cast<double>(*cuda_cores(card)) * *card.boost_mhz * 1e-6;
     EXPECT_NEAR(computed / *card.fp32, 1, 0.03) << card.name;
@@ -153,7 +153,7 @@ TEST(Cards, NothingOfNvidiasIsSaidOfAmds) {
   EXPECT_EQ(instinct_cards().size(), 10U);
   int others = 0;
   for (const Card& card : all_cards()) {
-    if (card.is_nvidia()) continue;
+    if (card.has_capability()) continue;
     ++others;
     EXPECT_FALSE(cuda_cores(card)) << card.name;
     EXPECT_FALSE(has_nvlink(card)) << card.name;

@@ -106,8 +106,9 @@ std::optional<int> distance(const Words& asked, const Card& card) {
     return !is_family(word) && !is_form(word) && all.contains(word);
   });
   const bool has_all = std::ranges::all_of(asked, [&](const std::string& word) {
-    return (word == "nvidia" && card.is_nvidia()) || (word == "radeon" && card.maker() == "AMD") ||
-           (names_one && word == size) || all.contains(word) ||
+    return (word == "nvidia" && card.has_capability()) ||
+           (word == "radeon" && card.maker() == "AMD") || (names_one && word == size) ||
+           all.contains(word) ||
            (word == "sxm" && std::ranges::any_of(all, [](const std::string& own) {
               return own.starts_with("sxm");
             }));
@@ -218,7 +219,7 @@ bool stands_in(std::string_view words, std::string_view name) {
 const Card* card_named_in(std::string_view name, std::string_view maker) {
   const Card* found = nullptr;
   for (const Card& card : all_cards()) {
-    if (card.is_nvidia() || card.maker() != maker) continue;
+    if (card.has_capability() || card.maker() != maker) continue;
     const std::string_view words = card.name.substr(maker.size() + 1);
     const bool is_longer = found == nullptr || card.name.size() > found->name.size();
     if (is_longer && stands_in(words, name)) found = &card;

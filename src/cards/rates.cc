@@ -72,7 +72,7 @@ std::vector<Lack> lacks_by_rates(const Card& card) {
 }  // namespace
 
 std::vector<Lack> lacks_of(const Card& card) {
-  if (!card.is_nvidia()) return lacks_by_rates(card);
+  if (!card.has_capability()) return lacks_by_rates(card);
   const ComputeCapability has = card.capability;
   const auto facts = facts_of(has);
   const bool tensors = facts && facts->tensor_generation > 0 && !card.has(no_tensor_cores);

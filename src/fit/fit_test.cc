@@ -521,7 +521,7 @@ TEST(Places, CardsWithoutTheAssumedTypeAreNotAdvised) {
   EXPECT_EQ(seven.precision, Precision::bf16);
   int old = 0;
   for (const CardVerdict& row : judged_cards(seven.total, seven.precision)) {
-    if (!row.card->is_nvidia()) {
+    if (!row.card->has_capability()) {
       EXPECT_NE(row.lacks_precision, true) << row.card->name;
       continue;
     }

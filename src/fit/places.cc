@@ -13,7 +13,7 @@ namespace {
 std::optional<bool> lacks(const Card& card, Precision precision) {
   const bool is_everywhere =
       precision == Precision::fp32 || precision == Precision::int8 || precision == Precision::int4;
-  if (!is_everywhere && !card.is_nvidia() && card.published == nullptr) return std::nullopt;
+  if (!is_everywhere && !card.has_capability() && card.published == nullptr) return std::nullopt;
   const auto missing = lacks_of(card);
   const auto has_no = [&](Lack lack) { return std::ranges::find(missing, lack) != missing.end(); };
   switch (precision) {

@@ -20,7 +20,7 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "base/visible_variables.h"
+#include "snapshot/device_kind_rows.h"
 
 extern char** environ;
 
@@ -372,7 +372,7 @@ Json own_variables() {
     const char* value = std::getenv(name);
     all[name] = value == nullptr ? Json() : Json(value);
   };
-  for (const std::string_view name : visible_variables) tell(name.data());
+  for (const std::string_view name : told_variables) tell(name.data());
   tell("BERTH_LEASE");
   tell("PYTORCH_NVML_BASED_CUDA_CHECK");
   return all;

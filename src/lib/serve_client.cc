@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "base/visible_variables.h"
+#include "snapshot/device_kind_rows.h"
 
 namespace berth::lib {
 
@@ -168,7 +168,7 @@ bool ServeClient::fetch() {
 const std::optional<Json>& ServeClient::visible() {
   std::string asked = "/api/v1/visible-devices";
   char separator = '?';
-  for (const std::string_view name : visible_variables) {
+  for (const std::string_view name : told_variables) {
     const char* value = std::getenv(name.data());
     if (value == nullptr) continue;  // another thing than empty
     asked += separator + std::string(name) + '=' + escaped(value);

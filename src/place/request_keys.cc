@@ -355,7 +355,7 @@ constexpr JobKey request_key_table[] = {
      "kind",
      "--kind",
      "MAKER",
-     as_key("of this maker, such as amd; needed where there are several"),
+     as_key("of this maker (a wrong word lists all); needed where there are several"),
      {},
      true,
      [](Text text, JobSpec& job) { return keep(kind_in(text), job.request.kind); },

@@ -252,13 +252,13 @@ Verdict chip(const Case& asked) {
   }
   for (const Need need : asked.request.needs) {
     const NeedFacts& facts = facts_of(need);
-    const auto& chip_of_amd = asked.device.architecture.get();
-    if (chip_of_amd && chip_of_amd->starts_with("gfx")) {
+    const auto& chip = asked.device.architecture.get();
+    if (chip && chip->starts_with("gfx")) {
       const bool has_it = std::ranges::any_of(
-          facts.chips, [&](std::string_view name) { return chip_of_amd->starts_with(name); });
+          facts.chips, [&](std::string_view name) { return chip->starts_with(name); });
       if (has_it) continue;
-      return refuse(asked.device, Rule::lacks_feature,
-                    sentence("{} has no {}", *chip_of_amd, facts.word), false);
+      return refuse(asked.device, Rule::lacks_feature, sentence("{} has no {}", *chip, facts.word),
+                    false);
     }
     const auto verdict =
         capable(asked, facts.since, Rule::lacks_feature,

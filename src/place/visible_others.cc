@@ -318,6 +318,11 @@ Result<Left> left_by(const VisibleSettings& settings, const Snapshot& snapshot,
 
 }  // namespace
 
+bool limits_devices(const VisibleSettings& settings) {
+  return settings.cuda || settings.rocr || settings.hip || settings.affinity_mask ||
+         settings.ascend || !settings.plain.empty();
+}
+
 VisibleSettings visible_settings_in(
     const std::function<std::optional<std::string>(const char*)>& value_of) {
   const std::string_view cudas = facts_of(Runtime::cuda).visible_variable;

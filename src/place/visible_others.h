@@ -48,6 +48,8 @@ struct VisibleSettings {
   std::map<DeviceKind, std::string> plain = {};  // is_plainly_numbered(), but CUDA's variable
   friend bool operator==(const VisibleSettings&, const VisibleSettings&) = default;
 };
+/// Whether they say anything.
+[[nodiscard]] bool limits_devices(const VisibleSettings& settings);
 /// Those of an environment; `value_of` a variable is nothing where it is not set.
 [[nodiscard]] VisibleSettings visible_settings_in(
     const std::function<std::optional<std::string>(const char*)>& value_of);

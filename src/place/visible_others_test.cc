@@ -8,6 +8,7 @@
 #include "place/placement.h"
 #include "snapshot/builder.h"
 #include "snapshot/device_kind.h"
+#include "snapshot/device_kind_rows.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -66,6 +67,13 @@ std::vector<std::string> ids(const VisibleDevices& visible) {
   std::vector<std::string> texts;
   for (const DeviceId& id : visible.devices) texts.push_back(id.text());
   return texts;
+}
+
+TEST(VisibleSettings, EachVariableThatIsReadIsToldByTheLibrary) {
+  static_cast<void>(visible_settings_in([](const char* name) -> std::optional<std::string> {
+    EXPECT_THAT(told_variables, testing::Contains(std::string_view(name)));
+    return std::nullopt;
+  }));
 }
 
 TEST(RocrVisibleDevices, ReadsNumbersAndBeginningsOfUuids) {

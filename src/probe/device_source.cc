@@ -33,7 +33,8 @@ constexpr auto sources_known = std::to_array<SourceFacts>({
      .server = "nvidia-cuda-mps",  // nvidia-cuda-mps-server, cut by the kernel
      .starts_slowly = true,
      .is_library = true,
-     .make = make_nvml_source},
+     .make = make_nvml_source,
+     .unlisted = as_key("the nvidia driver has it, but NVIDIA's library does not list it")},
     {.kind = DeviceKind::amd_gpu,
      .kernel_drivers = {"amdgpu"},
      .pci_vendor = "0x1002",
@@ -58,7 +59,9 @@ constexpr auto sources_known = std::to_array<SourceFacts>({
      .starts_slowly = true,
      .is_library = true,
      .make = make_dcmi_source,
-     .sees_any = DcmiSource::sees_any},
+     .sees_any = DcmiSource::sees_any,
+     .unlisted = as_key("Huawei's library does not list it"),
+     .are_accelerators = true},  // 19e5:1711 is a board's management controller
     {.kind = DeviceKind::hygon_dcu,
      .kernel_drivers = {"hycu", "hydcu"},
      .pci_vendor = "0x1d94",
@@ -136,7 +139,7 @@ std::span<const SourceFacts> all_sources() { return sources_known; }
 const SourceFacts& source_of(DeviceKind kind) {
   for (const SourceFacts& facts : sources_known) {
     if (facts.kind != kind) continue;
-    BERTH_CHECK(!facts_of(kind).source.empty(), "its row in device_kind.cc names the source");
+    BERTH_CHECK(!facts_of(kind).source.empty(), "its row in device_kind_rows.h names the source");
     return facts;
   }
   BERTH_CHECK(false, "every driver that is asked has a row in the table");

@@ -1,7 +1,8 @@
 #pragma once
-// DeviceSource: one vendor's driver, as a probe process asks it, device by device. Any call may
-// fail, lie or never return. The watching process then leaves out the device that did not answer. A
-// vendor is a row in device_source.cc, a row in snapshot/device_kind.cc, and a folder.
+// DeviceSource: one vendor's driver, as a probe process asks it, device by device: any call may
+// fail, lie or never return, and the process that watches leaves out the device that did not
+// answer. A vendor is a row in device_source.cc, a row in snapshot/device_kind_rows.h, and a
+// folder.
 //
 //   const auto source = source_of(DeviceKind::amd_gpu).make(sources);
 //   if (const auto count = source->open()) {
@@ -19,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/tr.h"
 #include "probe/pci/parse.h"
 #include "probe/sources.h"
 #include "snapshot/snapshot.h"
@@ -94,6 +96,10 @@ struct SourceFacts {
   std::unique_ptr<DeviceSource> (*make)(const Sources& sources);
   /// For a source that goes by the bus: whether that has any.
   bool (*sees_any)(const Sources& sources, const pci::Makers& makers) = nullptr;
+  /// What is on the bus, its driver bound, and the source does not tell of: why, through tr().
+  std::string_view unlisted = as_key("its driver does not list it");
+  /// The maker's display adapters are server boards' own.
+  bool are_accelerators = false;
 };
 [[nodiscard]] std::span<const SourceFacts> all_sources();
 [[nodiscard]] const SourceFacts& source_of(DeviceKind kind);

@@ -277,7 +277,7 @@ static Result<std::vector<Variable>> hold_by_tier(RunCap& cap, CapMeans means,
   const bool is_of_cuda =
       cap.tier == CapTier::kernel || cap.tier == CapTier::mps || cap.tier == CapTier::shim;
   if (!is_cuda && is_of_cuda) {
-    why = sentence("it holds devices of NVIDIA alone");
+    why = sentence("it holds devices of {} alone", facts_of(unnamed_vendor).vendor);
     means.facts.no_kernel = means.facts.no_mps = means.facts.no_shim = why;
   } else if (cap.tier == CapTier::kernel) {
     why = set_kernel_limit(means, manifest, services);

@@ -59,36 +59,25 @@ int create_ruleset(const RulesetAttributes* attributes, unsigned flags) {
 // --- which file is which card's ---------------------------------------------------------------
 
 /// Folders of /dev in which each file is looked at by itself.
-constexpr std::array<std::string_view, 3> folders_of_cards = {"/dev/dri", "/dev/nvidia-caps",
-                                                              "/dev/accel"};
-
-/// A number behind one of these is a card, or a part of one. /dev/nvidiactl, nvidia-uvm,
-/// nvidia-modeset, nvidia-nvswitch0 and kfd are for all.
-constexpr std::array<std::string_view, 7> files_of_cards = {"/dev/nvidia",
-                                                            "/dev/dri/card",
-                                                            "/dev/dri/renderD",
-                                                            "/dev/dri/controlD",
-                                                            "/dev/nvidia-caps/nvidia-cap",
-                                                            "/dev/accel/accel",
-                                                            "/dev/davinci"};
-
-/// The device files of a driver. `card` lacks the minor number. `shared` are other files that
-/// programs need. `maker` is the command that makes them.
-struct DriverFiles {
-  std::string_view source;
-  std::string_view card;
-  std::array<std::string_view, 2> shared;
-  std::string_view maker;  // a command, but for the minor number
-};
-constexpr std::array<DriverFiles, 1> drivers = {
-    {{"nvml", "/dev/nvidia", {"/dev/nvidiactl", "/dev/nvidia-uvm"}, "nvidia-modprobe -u -c="}}};
-
-constexpr std::string_view instance_file = "/dev/nvidia-caps/nvidia-cap";
+std::set<std::string_view> folders_of_cards() {
+  std::set<std::string_view> folders;
+  for (const std::string_view file : numbered_files()) {
+    folders.insert(file.substr(0, file.rfind('/')));
+  }
+  folders.erase("/dev");
+  return folders;
+}
 
 bool is_a_cards_file(std::string_view path) {
-  return std::ranges::any_of(files_of_cards, [&](std::string_view beginning) {
+  return std::ranges::any_of(numbered_files(), [&](std::string_view beginning) {
     return path.starts_with(beginning) && parse_unsigned(path.substr(beginning.size()));
   });
+}
+
+/// The kind whose parts have files of their own.
+const DeviceKindFacts& kind_with_part_files() {
+  return *std::ranges::find_if(device_kinds(),
+                               [](const DeviceKindFacts& one) { return !one.part_table.empty(); });
 }
 
 /// The file for a right of the MIG table: "gpu0/gi1/access".
@@ -96,7 +85,7 @@ std::optional<std::string> instance_file_of(std::string_view name, const Isolati
   for (const std::string_view line : split(facts.instance_files, '\n')) {
     const auto words = split(trimmed(line), ' ');
     if (words.size() == 2 && words[0] == name && parse_unsigned(words[1])) {
-      return std::string(instance_file) + std::string(words[1]);
+      return std::string(kind_with_part_files().part_file) + std::string(words[1]);
     }
   }
   return std::nullopt;
@@ -112,12 +101,11 @@ std::unexpected<Error> unknown_file(const Device& device) {
 /// What the job needs of a device: its card's file, those of its display, those of its instance.
 Result<std::vector<std::string>> files_of(const Device& device, const Device& card,
                                           const IsolationFacts& facts) {
-  const std::string_view source = facts_of(card.kind).source;
-  const auto driver = std::ranges::find(drivers, source, &DriverFiles::source);
+  const DeviceKindFacts& kind = facts_of(card.kind);
   const auto& minor = card.minor_number.get();
-  if (driver == drivers.end() || !minor) return unknown_file(device);
-  std::vector<std::string> files(driver->shared.begin(), driver->shared.end());
-  files.push_back(std::string(driver->card) + std::to_string(*minor));
+  if (kind.file_maker.empty() || !minor) return unknown_file(device);
+  std::vector<std::string> files(kind.further_files.begin(), kind.further_files.end());
+  files.push_back(std::string(kind.card_file) + std::to_string(*minor));
   if (device.parent) {
     if (!device.partition) return unknown_file(device);
     const std::string instance = "gpu" + std::to_string(*minor) + "/gi" +
@@ -134,7 +122,7 @@ Result<std::vector<std::string>> files_of(const Device& device, const Device& ca
     return fail(ErrorCode::unsupported,
                 "cannot isolate the job: {} is not there, and inside nobody could make it. Any "
                 "CUDA program outside makes it, or: {}{}",
-                file, driver->maker, *minor);
+                file, kind.file_maker, *minor);
   }
   for (const auto& [file, address] : facts.display_files) {
     if (card.pci_address.get() == "0000" + address) files.push_back(file);
@@ -204,10 +192,9 @@ Result<IsolationPlan> plan_isolation(const std::vector<DeviceId>& given, const S
   }
   // Looking at instances opens none of them.
   const auto monitor = instance_file_of("monitor", facts);
+  const auto folders = folders_of_cards();
   for (const std::string& file : facts.files) {
-    if (file == "/dev" || std::ranges::find(folders_of_cards, file) != folders_of_cards.end()) {
-      continue;
-    }
+    if (file == "/dev" || folders.contains(file)) continue;
     const bool is_closed = is_a_cards_file(file) && !own.contains(file) && file != monitor;
     if (!own.contains(file)) (is_closed ? plan.closed : plan.open).push_back(file);
   }
@@ -300,7 +287,7 @@ IsolationFacts gather_isolation_facts(const std::string& root) {
   facts.landlock = std::max(version, 0);
   add_files_of("/", root, facts.files);
   add_files_of("/dev", root, facts.files);
-  for (const std::string_view folder : folders_of_cards) {
+  for (const std::string_view folder : folders_of_cards()) {
     add_files_of(std::string(folder), root, facts.files);
   }
   const std::string display = "/sys/class/drm/";
@@ -312,7 +299,7 @@ IsolationFacts gather_isolation_facts(const std::string& root) {
     }
   }
   facts.instance_files =
-      read_proc_file(root + "/proc/driver/nvidia-caps/mig-minors", 1 << 20).value_or("");
+      read_proc_file(root + std::string(kind_with_part_files().part_table), 1 << 20).value_or("");
   return facts;
 }
 

@@ -36,7 +36,7 @@ struct IsolationFacts {
   std::vector<std::string> files;
   /// Each file of /dev/dri, and the PCI address of its card as /sys writes it: "0000:3b:00.0".
   std::vector<std::pair<std::string, std::string>> display_files;
-  /// /proc/driver/nvidia-caps/mig-minors: "gpu0/gi1/access 12" a line. Empty: there is none.
+  /// DeviceKindFacts::part_table. Empty: there is none.
   std::string instance_files;
 };
 

@@ -18,6 +18,7 @@
 #include "place/visible_devices.h"
 #include "run/device_scope.h"
 #include "snapshot/builder.h"
+#include "snapshot/device_kind.h"
 
 namespace berth {
 namespace {
@@ -93,6 +94,23 @@ TEST(PlanOfIsolation, ClosesEachOtherCardByItsMinorNumberNotItsIndex) {
                                 Contains("/dev/nvidia-uvm-tools"), Contains("/dev/nvidia-modeset"),
                                 Contains("/dev/nvidia-nvswitch0"), Contains("/dev/kfd"),
                                 Contains("/dev/dri/by-path")));
+}
+
+TEST(PlanOfIsolation, ClosesTheCardsOfEachKind) {
+  IsolationFacts facts = facts_of_server();
+  facts.files.emplace_back("/dev/cambricon_ctl");
+  std::vector<std::string> cards;
+  for (const DeviceKindFacts& kind : device_kinds()) {
+    for (const std::string_view beginning : kind.numbered_files) {
+      cards.push_back(std::string(beginning) + "77");
+      facts.files.push_back(cards.back());
+    }
+  }
+  const auto plan = plan_isolation({DeviceId("GPU-b")}, four_cards(), facts);
+  ASSERT_TRUE(plan) << plan.error().message();
+  for (const std::string& card : cards) EXPECT_THAT(plan->closed, Contains(card));
+  EXPECT_THAT(plan->closed, AllOf(Contains("/dev/cambricon_dev77"), Contains("/dev/neuron77")));
+  EXPECT_THAT(plan->open, Contains("/dev/cambricon_ctl"));
 }
 
 TEST(PlanOfIsolation, OpensNoFolderThatACardsFilesLieIn) {

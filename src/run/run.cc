@@ -18,6 +18,7 @@
 #include "run/binding.h"
 #include "run/cap.h"
 #include "run/container/of_run.h"
+#include "run/container/toolkit.h"
 #include "run/handover.h"
 #include "run/inside.h"
 #include "run/isolate.h"

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "run/command_words.h"
+#include "run/container/toolkit.h"
 #include "run/run.h"
 
 namespace berth {
@@ -156,17 +157,7 @@ bool gives_gpus(std::string_view option, std::string_view value) {
       value.find("${" + std::string(variable)) != std::string_view::npos) {
     return false;
   }
-  if (option == "--gpus") return true;
-  if (option == "--runtime") return value == "nvidia";
-  if (option == "--device") {
-    return value.starts_with("nvidia.com/gpu=") || value.starts_with("/dev/nvidia");
-  }
-  const std::string_view name = value.substr(0, value.find('='));
-  if ((name != "NVIDIA_VISIBLE_DEVICES" && name != variable) || name.size() == value.size()) {
-    return false;
-  }
-  constexpr std::array<std::string_view, 4> none = {"", "void", "none", "-1"};
-  return !contains(none, value.substr(name.size() + 1));
+  return asks_for_cards(option, value);
 }
 
 /// `-e CUDA_VISIBLE_DEVICES`, also with its own value written out: what the container has too much

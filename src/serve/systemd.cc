@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <string_view>
 
-namespace berth::serve {
+#include "snapshot/device_kind.h"
+
+namespace berth {
 
 namespace {
 
@@ -57,12 +59,7 @@ Environment=HOME=%h
 ReadWritePaths=-/run/berth -/home -/tmp -/var/tmp
 # The driver's devices and no others. PrivateDevices would hide them.
 DevicePolicy=closed
-DeviceAllow=char-nvidia rw
-DeviceAllow=char-nvidia-caps rw
-DeviceAllow=char-nvidia-uvm rw
-DeviceAllow=char-nvidia-frontend rw
-DeviceAllow=char-nvidiactl rw
-# Which errors the driver reported stands in the kernel's log.
+@devices@# Which errors the driver reported stands in the kernel's log.
 DeviceAllow=/dev/kmsg r
 # What root is needed for: reading other users' processes and records (DAC_READ_SEARCH, SYS_PTRACE),
 # the kernel's log (SYSLOG), acting as the user who asks (SETUID, SETGID, KILL).
@@ -89,6 +86,29 @@ RestrictSUIDSGID=yes
 LockPersonality=yes
 )";
 
+std::string hardening() {
+  std::string allowed;
+  for (const DeviceKindFacts& kind : device_kinds()) {
+    for (const std::string_view one : kind.file_classes) {
+      const std::string line = "DeviceAllow=char-" + std::string(one) + " rw\n";
+      if (allowed.find(line) == std::string::npos) allowed += line;
+    }
+  }
+  constexpr std::string_view place = "@devices@";
+  std::string text(hardened);
+  return text.replace(text.find(place), place.size(), allowed);
+}
+
+/// What has to be there before it, with a blank before each.
+std::string services_of_drivers() {
+  std::string services;
+  for (const DeviceKindFacts& kind : device_kinds()) {
+    const std::string one = " " + std::string(kind.driver_service);
+    if (one.size() > 1 && services.find(one) == std::string::npos) services += one;
+  }
+  return services;
+}
+
 }  // namespace
 
 std::string service_unit(ServiceScope scope, const std::string& program) {
@@ -98,10 +118,10 @@ std::string service_unit(ServiceScope scope, const std::string& program) {
   unit += is_system ? "" : "--user ";
   unit += std::string("edit ") + service_name + "; the options are `berth serve --help`'s.\n";
   unit += "[Unit]\nDescription=berth: this machine's GPUs, for browsers, programs and Prometheus\n";
-  if (is_system) unit += "After=network.target nvidia-persistenced.service\n";
+  if (is_system) unit += "After=network.target" + services_of_drivers() + "\n";
   unit += "\n[Service]\nExecStart=" + exec_word(program) + " serve\n";
   unit += common_service;
-  unit += is_system ? hardened : careful;
+  unit += is_system ? hardening() : std::string(careful);
   unit += "\n[Install]\nWantedBy=";
   unit += is_system ? "multi-user.target\n" : "default.target\n";
   return unit;

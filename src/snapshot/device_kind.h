@@ -46,8 +46,14 @@ struct DeviceKindFacts {
   /// What keeps programs off all of its devices: {variable, value} each.
   std::span<const std::pair<std::string_view, std::string_view>> hiding;
   std::string_view card_file = {};  // a card's own, before its minor number; empty: not known
-  std::string_view cdi_kind = {};   // how CDI calls them: "nvidia.com/gpu"; empty: it does not
-  std::string_view word = {};       // of `--kind`, a maker's for all its kinds; empty: none
+  /// What the path of a file that is one card's, or one part's, begins with, before its number.
+  std::span<const std::string_view> numbered_files = {};
+  std::string_view cdi_kind = {};  // how CDI calls them: "nvidia.com/gpu"; empty: it does not
+  /// By which an image or a command tells an engine's toolkit, or a runtime, what to give.
+  std::string_view toolkit_variable = {};
+  std::string_view word = {};  // of `--kind`, a maker's for all its kinds; empty: none
+  /// Read behind the visible one, as numbers of what that has left; empty: there is none.
+  std::string_view second_variable = {};
   /// What would number anew the devices that the visible variable leaves: taken from a job.
   std::span<const std::string_view> removed_variables = {};
   /// An earlier name of the visible variable, read where that is not set. Empty: there is none.
@@ -64,11 +70,26 @@ struct DeviceKindFacts {
   bool load_may_lie = false;
   /// Its list of numbers must ascend, or the runtime shows nothing (Ascend).
   bool list_ascends = false;
-  /// A container gets it by its files alone, as the maker's documents say: its own and these.
-  bool is_given_by_files = false;
+  /// What its programs open beside its own file.
   std::span<const std::string_view> further_files = {};
-  /// Where no source tells its memory, two things alone are read: it is there, and who has its
-  /// files open. See is_only_presence().
+  /// A container gets it by its files alone, as the maker's documents say: its own and those.
+  bool is_given_by_files = false;
+  /// The command that makes its files, before the minor number, where a driver makes them late;
+  /// empty: a job on it cannot be isolated yet.
+  std::string_view file_maker = {};
+  /// Which numbers the files of its parts have: "gpu0/gi1/access 12" a line; and what stands
+  /// before.
+  std::string_view part_table = {};
+  std::string_view part_file = {};
+  /// As /proc/devices has it: a container's rules speak of it. Empty: the kernel chooses one.
+  std::string_view file_major = {};
+  /// What its driver registers there, by which a service's unit allows them; and the driver's own
+  /// service, which the unit waits for.
+  std::span<const std::string_view> file_classes = {};
+  std::string_view driver_service = {};
+  std::string_view name_in_pci_ids = {};  // the maker's, in the list of PCI devices
+  /// Unless a source tells its memory, nothing is read of it but that it is there and who has its
+  /// files open: is_only_presence().
   bool may_be_presence = false;
 };
 
@@ -116,6 +137,9 @@ struct DeviceKindFacts {
 /// How paths of GPUs' device files begin, all kinds together. A process that has one open may
 /// compute, whatever the driver lists.
 [[nodiscard]] std::span<const std::string_view> device_file_beginnings();
+
+/// What the path of one card's own file begins with, before its number, all kinds together.
+[[nodiscard]] std::span<const std::string_view> numbered_files();
 
 /// Every variable that makes programs see no device of any kind, as {name, value}; the frameworks'
 /// own switches included (JAX_PLATFORMS=cpu).

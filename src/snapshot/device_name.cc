@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <initializer_list>
-
 #include "snapshot/device_kind.h"
 
 namespace berth {
@@ -18,9 +16,10 @@ std::string index_or_id(const Device& device) {
 
 std::string_view without_maker(std::string_view name) {
   // As the list of PCI devices calls them, where a driver tells no name.
-  for (const std::string_view maker : {"Advanced Micro Devices, Inc. [AMD/ATI] ",
-                                       "Intel Corporation ", "Huawei Technologies Co., Ltd. "}) {
-    if (name.starts_with(maker) && name.size() > maker.size()) return name.substr(maker.size());
+  for (const DeviceKindFacts& facts : device_kinds()) {
+    const std::string_view maker = facts.name_in_pci_ids;
+    const bool is_it = !maker.empty() && name.starts_with(maker);
+    if (is_it && name.size() > maker.size() + 1) return name.substr(maker.size() + 1);
   }
   for (std::size_t i = 0; i < runtime_count; ++i) {
     const std::string_view maker = facts_of(static_cast<Runtime>(i)).vendor;

@@ -28,6 +28,9 @@ using FieldList = std::span<const Field* const>;
 [[nodiscard]] std::string to_json(const Snapshot& snapshot, JsonLayout layout,
                                   Form hidden = Form::plain, FieldList asked = {});
 
+/// The same, as the object that the archive is in.
+void write_snapshot(Archive& archive, const Snapshot& snapshot, Form hidden, FieldList asked);
+
 /// Reads what to_json wrote, and hand-written files that leave out what they do not know (those
 /// readings are `not sampled`). Unknown keys are ignored: a newer minor version adds keys.
 /// invalid: not JSON, not a snapshot, or a format version newer than this program knows; says

@@ -126,7 +126,7 @@ void refuse_impossible(Archive& archive, const Device& device) {
 }
 
 void walk(Archive& archive, Device& device, const Snapshot& snapshot, FieldList asked) {
-  if (archive.is_reading()) device.kind = DeviceKind::nvidia_gpu;
+  if (archive.is_reading()) device.kind = facts_of(unnamed_vendor).kind;
   std::string kind(facts_of(device.kind).name);
   archive.member("kind", kind);
   const auto known = device_kind_from_name(kind);
@@ -479,11 +479,14 @@ void walk(Archive& archive, Snapshot& snapshot) { walk(archive, snapshot, Form::
 // --- snapshot/json.h
 // ------------------------------------------------------------------------------
 
+void write_snapshot(Archive& archive, const Snapshot& snapshot, Form hidden, FieldList asked) {
+  // an archive that writes changes nothing
+  walk(archive, const_cast<Snapshot&>(snapshot), hidden, asked);
+}
+
 std::string to_json(const Snapshot& snapshot, JsonLayout layout, Form hidden, FieldList asked) {
-  return write_json(layout, [&](Archive& archive) {
-    // an archive that writes changes nothing
-    walk(archive, const_cast<Snapshot&>(snapshot), hidden, asked);
-  });
+  return write_json(layout,
+                    [&](Archive& archive) { write_snapshot(archive, snapshot, hidden, asked); });
 }
 
 Result<Snapshot> snapshot_from_json(std::string_view text) {

@@ -56,16 +56,16 @@ ManifestSection device_section(const Device& device, const Style& style) {
   rows.add(device.id.text() == device.uuid.get().value_or("") ? "UUID" : tr("Id"),
            device.id.text());
   rows.add(tr("Memory"), device.memory_total, in_gibibytes);
-  const bool is_nvidias = is_of(unnamed_vendor, device);  // its words alone
-  if (is_nvidias)
+  const bool has_its_words = is_of(unnamed_vendor, device);
+  if (has_its_words)
     rows.add(tr("Compute capability"), device.compute_capability,
              [](ComputeCapability is) { return fmt::format("{}.{}", is.major, is.minor); });
   rows.add("VBIOS", device.vbios_version);
   rows.add("ECC", device.ecc_mode, on_off_text);
-  if (is_nvidias) rows.add("MIG", device.mig_mode, on_off_text);
-  if (is_nvidias) rows.add(tr("Persistence mode"), device.persistence_mode, on_off_text);
+  if (has_its_words) rows.add("MIG", device.mig_mode, on_off_text);
+  if (has_its_words) rows.add(tr("Persistence mode"), device.persistence_mode, on_off_text);
   rows.add(tr("Power limit"), device.power_limit, power_text);
-  if (is_nvidias) rows.add(tr("Highest SM clock"), device.clock_sm_max, clock_text);
+  if (has_its_words) rows.add(tr("Highest SM clock"), device.clock_sm_max, clock_text);
   rows.add(tr("Highest memory clock"), device.clock_memory_max, clock_text);
   std::string link(absent_mark(style));
   if (device.pcie_generation_max.get() && device.pcie_width.get()) {

@@ -23,8 +23,10 @@ std::uint64_t bytes_per_second(double gigabytes) {
 void write_rates(Archive& archive, const Card& card) {
   const PeakRates rates = peak_rates(card);
   archive.derived("fp64", operations(rates.fp64));
-  archive.derived("fp64_tensor", operations(card.is_nvidia() ? rates.fp64_tensor : std::nullopt));
-  archive.derived("fp64_matrix", operations(card.is_nvidia() ? std::nullopt : rates.fp64_tensor));
+  archive.derived("fp64_tensor",
+                  operations(card.has_capability() ? rates.fp64_tensor : std::nullopt));
+  archive.derived("fp64_matrix",
+                  operations(card.has_capability() ? std::nullopt : rates.fp64_tensor));
   archive.derived("fp32", operations(rates.fp32));
   archive.derived("tf32", operations(rates.tf32));
   archive.derived("fp16", operations(rates.fp16));
@@ -36,7 +38,7 @@ void write_rates(Archive& archive, const Card& card) {
 
 void write_table(Archive& archive, const Card& card) {
   const auto facts = facts_of(card.capability);
-  const bool nvidia = card.is_nvidia();
+  const bool has_capability = card.has_capability();
   std::vector<std::string> lacks;
   for (const Lack lack : lacks_of(card)) lacks.emplace_back(name_of(lack));
   std::optional<std::string> architecture;
@@ -44,9 +46,9 @@ void write_table(Archive& archive, const Card& card) {
   std::optional<std::uint64_t> milliwatts;
   std::optional<std::uint64_t> nvlink;
   if (facts) architecture = std::string(facts->architecture);
-  if (!nvidia) architecture = std::string(card.architecture);
+  if (!has_capability) architecture = std::string(card.architecture);
   const bool tensors =
-      nvidia && facts && !card.has(no_tensor_cores) && facts->tensor_generation > 0;
+      has_capability && facts && !card.has(no_tensor_cores) && facts->tensor_generation > 0;
   if (tensors) generation = facts->tensor_generation;
   if (card.watts) milliwatts = static_cast<std::uint64_t>(*card.watts) * 1000;
   if (card.nvlink) nvlink = bytes_per_second(*card.nvlink);
@@ -54,18 +56,18 @@ void write_table(Archive& archive, const Card& card) {
   archive.derived("architecture", architecture);
   archive.derived("vendor", small_letters(card.maker()));
   std::optional<std::string> capability;
-  if (nvidia) {
+  if (has_capability) {
     capability =
         std::to_string(card.capability.major) + "." + std::to_string(card.capability.minor);
   }
   archive.derived("compute_capability", capability);
-  archive.derived("multiprocessors", nvidia ? std::optional(card.multiprocessors) : std::nullopt);
-  const auto units_of = [&](std::string_view maker) {
-    return card.maker() == maker ? std::optional(card.multiprocessors) : std::nullopt;
+  const auto number_of = [&](CardUnits units) {
+    return units_of(card) == units ? std::optional(card.multiprocessors) : std::nullopt;
   };
-  archive.derived("compute_units", units_of("AMD"));
-  archive.derived("xe_cores", units_of("Intel"));
-  archive.derived("ai_cores", units_of("Huawei"));
+  archive.derived("multiprocessors", number_of(CardUnits::multiprocessors));
+  archive.derived("compute_units", number_of(CardUnits::compute_units));
+  archive.derived("xe_cores", number_of(CardUnits::xe_cores));
+  archive.derived("ai_cores", number_of(CardUnits::ai_cores));
   archive.derived("cuda_cores", cuda_cores(card));
   archive.derived("tensor_core_generation", generation);
   archive.derived("memory_sold_bytes", static_cast<std::uint64_t>(card.memory_gib) << 30);

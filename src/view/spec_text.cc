@@ -49,7 +49,7 @@ std::string watts_words(double milliwatts) { return fmt::format("{:.0f} W", mill
 std::string capability_text(const SpecSubject& subject, const Style& style) {
   std::optional<ComputeCapability> capability;
   if (subject.device != nullptr) capability = subject.device->compute_capability.get();
-  if (!capability && subject.card != nullptr && subject.card->is_nvidia()) {
+  if (!capability && subject.card != nullptr && subject.card->has_capability()) {
     capability = subject.card->capability;
   }
   if (!capability) return std::string(absent_mark(style));
@@ -59,7 +59,7 @@ std::string capability_text(const SpecSubject& subject, const Style& style) {
 }
 
 std::string tensor_text(const SpecSubject& subject, const Style& style) {
-  if (subject.card == nullptr || !subject.card->is_nvidia()) {
+  if (subject.card == nullptr || !subject.card->has_capability()) {
     return std::string(absent_mark(style));
   }
   const auto facts = facts_of(subject.card->capability);
@@ -103,6 +103,14 @@ SpecRow table_row(std::string_view label, std::optional<std::string> (*text)(con
           }};
 }
 
+SpecRow units_row(std::string_view label, CardUnits units) {
+  return {label, [=](const SpecSubject& subject, const Style& style) {
+            const bool is_their_word = subject.card != nullptr && units_of(*subject.card) == units;
+            return is_their_word ? std::to_string(subject.card->multiprocessors)
+                                 : std::string(absent_mark(style));
+          }};
+}
+
 SpecRow rate_row(std::string_view label, std::optional<double> PeakRates::* type,
                  std::optional<Lack> lack = std::nullopt) {
   return {label, [=](const SpecSubject& subject, const Style& style) {
@@ -110,10 +118,10 @@ SpecRow rate_row(std::string_view label, std::optional<double> PeakRates::* type
           }};
 }
 
-/// For the cards of one vendor alone, by that vendor's word for it.
-SpecRow fp64_row(std::string_view label, bool nvidia) {
+/// Of tensor cores, or of what other makers call matrix cores.
+SpecRow fp64_row(std::string_view label, bool of_tensor_cores) {
   return {label, [=](const SpecSubject& subject, const Style& style) {
-            if (subject.card == nullptr || subject.card->is_nvidia() != nvidia) {
+            if (subject.card == nullptr || subject.card->has_capability() != of_tensor_cores) {
               return std::string(absent_mark(style));
             }
             return rate_text(subject, &PeakRates::fp64_tensor, std::nullopt, style);
@@ -126,30 +134,18 @@ std::vector<SpecRow> fact_rows() {
       both(
           as_key("multiprocessors"), [](const Device& d) { return as_number(d.multiprocessors); },
           [](const Card& c) -> std::optional<double> {
-            if (!c.is_nvidia()) return std::nullopt;
+            if (!c.has_capability()) return std::nullopt;
             return c.multiprocessors;
           },
           whole),
       table_row(as_key("architecture"),
                 [](const Card& c) -> std::optional<std::string> {
-                  if (c.is_nvidia()) return std::nullopt;
+                  if (c.has_capability()) return std::nullopt;
                   return std::string(c.architecture);
                 }),
-      table_row(as_key("compute units"),
-                [](const Card& c) -> std::optional<std::string> {
-                  if (c.maker() != "AMD") return std::nullopt;
-                  return std::to_string(c.multiprocessors);
-                }),
-      table_row(as_key("Xe-cores"),
-                [](const Card& c) -> std::optional<std::string> {
-                  if (c.maker() != "Intel") return std::nullopt;
-                  return std::to_string(c.multiprocessors);
-                }),
-      table_row(as_key("AI cores"),
-                [](const Card& c) -> std::optional<std::string> {
-                  if (c.maker() != "Huawei") return std::nullopt;
-                  return std::to_string(c.multiprocessors);
-                }),
+      units_row(as_key("compute units"), CardUnits::compute_units),
+      units_row(as_key("Xe-cores"), CardUnits::xe_cores),
+      units_row(as_key("AI cores"), CardUnits::ai_cores),
       both(
           as_key("CUDA cores"), [](const Device& d) { return as_number(d.cuda_cores); },
           [](const Card& c) -> std::optional<double> {
@@ -200,7 +196,7 @@ std::vector<SpecRow> fact_rows() {
       table_row(as_key("form"), [](const Card& c) { return std::optional(std::string(c.form)); }),
       table_row(as_key("NVLink"),
                 [](const Card& c) -> std::optional<std::string> {
-                  if (!c.is_nvidia()) return std::nullopt;
+                  if (!c.has_capability()) return std::nullopt;
                   if (!has_nvlink(c)) return std::string(tr("none"));
                   if (!c.nvlink) return std::string(tr("of unknown speed"));
                   return fmt::format("{:g} GB/s", *c.nvlink);
@@ -316,13 +312,13 @@ std::string below(const SpecSubject& subject, const Style& style) {
   for (const Lack lack : lacks_of(card)) {
     lacks += (lacks.empty() ? "" : ", ") + std::string(lack_words(lack));
   }
-  const bool is_known = card.is_nvidia() || card.published != nullptr;
+  const bool is_known = card.has_capability() || card.published != nullptr;
   const std::string said = !is_known
                                ? trf("{}: which types it computes in is not in the table.", name)
                            : lacks.empty() ? trf("{} has all that others have.", name)
                                            : trf("{} has no {}.", name, lacks);
   const std::string foreign =
-      card.is_nvidia()
+      card.has_capability()
           ? ""
           : wrapped("  ",
                     own(trf("{}'s: compute capability, CUDA cores, tensor cores, NVLink and MIG "
@@ -383,8 +379,9 @@ std::string render_card_list(const Style& style) {
     Line line(style);
     line.cell(card.name, 32, Align::left)
         .cell(fmt::format("{} GB", card.memory_gib), 7, Align::right)
-        .cell(card.is_nvidia() ? fmt::format("{}.{}", card.capability.major, card.capability.minor)
-                               : std::string(absent_mark(style)),
+        .cell(card.has_capability()
+                  ? fmt::format("{}.{}", card.capability.major, card.capability.minor)
+                  : std::string(absent_mark(style)),
               6, Align::right)
         .cell("  " + std::string(facts ? facts->architecture : card.architecture), 15, Align::left,
               Paint::dim)

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from conftest import many_devices, wait_until
+from conftest import Terminal, end, many_devices, wait_until
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 
 # Identifies a card: every look begins with it.
@@ -79,20 +79,38 @@ IN_EVERY_LOOK = set(
 )  # fmt: skip
 
 
+def looks_in(calls):
+    """What each look asked of the card, the latest left out: it may not be over."""
+    text = calls.read_text(encoding="utf-8") if calls.exists() else ""
+    return [re.findall(r"^nvmlDeviceGet(\w+) 0$", one, re.M) for one in text.split("nvmlDeviceGetCount_v2 \n")[1:-1]]
+
+
 def test_a_server_asks_what_costs_milliseconds_in_few_of_its_looks(driver_of, tmp_path, serve_on):  # noqa: F811
     driver = driver_of(many_devices(1))
     calls = tmp_path / "calls"
     driver.env["BERTH_FAKE_NVML_CALLS"] = str(calls)
     server = serve_on(driver, "--interval", "200ms")
-
-    def looks():
-        """What each asked of the card, the latest left out: it may not be over."""
-        text = calls.read_text(encoding="utf-8") if calls.exists() else ""
-        return [re.findall(r"^nvmlDeviceGet(\w+) 0$", one, re.M) for one in text.split("nvmlDeviceGetCount_v2 \n")[1:-1]]
-
-    wait_until(lambda: len(looks()) >= 8, "eight looks")
+    wait_until(lambda: len(looks_in(calls)) >= 8, "eight looks")
     server.close()
     # The first asks who the card is, and a later one the details.
-    beyond = [more for one in looks()[:8] if (more := set(one) - IN_EVERY_LOOK)]
+    beyond = [more for one in looks_in(calls)[:8] if (more := set(one) - IN_EVERY_LOOK)]
     assert 1 <= len(beyond) <= 2, beyond
     assert any("RemappedRows" in one for one in beyond), "the details were never asked for"
+
+
+def test_top_asks_what_costs_milliseconds_at_most_once(driver_of, tmp_path):
+    driver = driver_of(many_devices(1))
+    calls = tmp_path / "calls"
+    driver.env["BERTH_FAKE_NVML_CALLS"] = str(calls)
+    terminal = Terminal(120)
+    top = driver.start_on(terminal, "top", "--delay", "200ms")
+    try:
+        wait_until(lambda: terminal.read() and len(looks_in(calls)) >= 8, "eight looks")
+        terminal.type(b"q")
+        wait_until(lambda: terminal.read() and top.poll() is not None, "top ends")
+    finally:
+        end(top)
+        terminal.close()
+    first, *later = looks_in(calls)[:8]
+    assert "UUID" in first
+    assert set().union(*later) <= IN_EVERY_LOOK, set().union(*later) - IN_EVERY_LOOK

@@ -52,11 +52,27 @@ def written(schemas):
     return check_wire.types_of({"components": {"schemas": schemas}}).removeprefix(check_wire.HEAD)
 
 
-def test_types_other_than_the_document_says_are_found(tmp_path):
-    for name in (check_wire.DOCUMENT, check_wire.TYPES):
-        (tmp_path / name).parent.mkdir(parents=True)
-        shutil.copyfile(ROOT / name, tmp_path / name)
+def described(root):
+    """A copy of what check_wire.py reads."""
+    for name in (check_wire.DOCUMENT, check_wire.TYPES, check_wire.DEVICE):
+        (root / name).parent.mkdir(parents=True)
+        shutil.copyfile(ROOT / name, root / name)
+    assert check_wire.findings(root) == []
+
+
+def test_a_new_kind_of_device_is_found_and_written_in_both(tmp_path):
+    described(tmp_path)
+    device = tmp_path / check_wire.DEVICE
+    device.write_text(device.read_text().replace("  aws_neuron,", "  aws_neuron,\n  acme_npu,  // of Acme"))
+    assert check_wire.findings(tmp_path) == [check_wire.OTHER_KINDS]
+    check_wire.write(tmp_path)
     assert check_wire.findings(tmp_path) == []
+    for name in (check_wire.DOCUMENT, check_wire.TYPES):
+        assert (tmp_path / name).read_text(encoding="utf-8").count('"acme-npu"') == 1, name
+
+
+def test_types_other_than_the_document_says_are_found(tmp_path):
+    described(tmp_path)
     document = json.loads((tmp_path / check_wire.DOCUMENT).read_text(encoding="utf-8"))
     document["components"]["schemas"]["Device"]["properties"]["name"]["type"] = "string"
     (tmp_path / check_wire.DOCUMENT).write_text(json.dumps(document), encoding="utf-8")

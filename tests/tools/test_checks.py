@@ -88,6 +88,11 @@ def test_layers_compares_the_drawing_with_the_build(tmp_path: Path) -> None:
         "std::random_device source;",
         "::syscall(SYS_landlock_restrict_self, rules, 0U);",
         "if (device.kind == DeviceKind::amd_gpu) return;",
+        'if (path.starts_with("/dev/nvidia")) return;',
+        'auto maker = R"(NVIDIA)";',
+        "const bool is_nvidias = true;",
+        "int amd_cards;",
+        'const char* folder = "/dev/davinci";',
         "return is_of(Runtime::cuda, device);",
         "#include <sqlite3.h>",
         "#include <nvml.h>",
@@ -109,6 +114,8 @@ def test_layers_refuses_what_has_its_own_place(tmp_path: Path, line: str) -> Non
         "Exit exit;",
         "if (device.kind == DeviceKind::other || runtime == Runtime::none) return;",
         'auto text = "less than 1 MiB";',
+        'auto text = "see nvidia-smi -q; the list must ascend";  // as NVIDIA says',
+        "int intelligence, amdahl;",
     ],
 )
 def test_layers_lets_pass_what_only_looks_alike(tmp_path: Path, line: str) -> None:

@@ -7,17 +7,14 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "probe/device_source.h"
 #include "snapshot/device_fault.h"
 
 namespace berth::pci {
 
 namespace {
 
-constexpr std::uint32_t nvidia = 0x10de;
-constexpr std::uint32_t amd = 0x1002;
-constexpr std::uint32_t intel = 0x8086;
-constexpr std::uint32_t huawei = 0x19e5;
-
+constexpr std::uint32_t display_class = 0x03;
 constexpr std::uint32_t accelerator_class = 0x1200;
 
 std::optional<std::uint32_t> hex_number(std::string_view digits) {
@@ -40,8 +37,21 @@ std::string_view line_at(std::string_view text, std::size_t at) {
 }
 
 /// Graphics inside an Intel processor or its chipset always sit at 00:02.x.
-bool is_intel_integrated(const Function& function) {
-  return function.vendor == intel && function.address.find(":00:02.") != std::string::npos;
+bool is_integrated(const Function& function, DeviceKind kind) {
+  return kind == DeviceKind::intel_gpu && function.address.find(":00:02.") != std::string::npos;
+}
+
+/// The source of its maker's devices; null: there is none.
+const SourceFacts* source_for(const Function& function) {
+  const auto sources = all_sources();
+  const auto found = std::ranges::find_if(sources, [&](const SourceFacts& one) {
+    return parse_hex(one.pci_vendor) == function.vendor;
+  });
+  if (found == sources.end()) return nullptr;
+  const bool is_accelerator = (function.pci_class >> 8) == accelerator_class;
+  const bool is_boards_own =
+      (found->are_accelerators && !is_accelerator) || is_integrated(function, found->kind);
+  return is_boards_own ? nullptr : &*found;
 }
 
 }  // namespace
@@ -104,51 +114,30 @@ std::optional<std::string> name_in_pci_ids(std::string_view pci_ids, std::uint32
 }
 
 bool is_wanted_class(std::uint32_t pci_class) {
-  return (pci_class >> 16) == 0x03 || (pci_class >> 8) == accelerator_class;
+  return (pci_class >> 16) == display_class || (pci_class >> 8) == accelerator_class;
 }
 
 DeviceKind kind_of(const Function& function) {
-  const bool accelerator = (function.pci_class >> 8) == accelerator_class;
-  switch (function.vendor) {
-    case nvidia:
-      return DeviceKind::nvidia_gpu;
-    case amd:
-      return DeviceKind::amd_gpu;
-    case intel:
-      return is_intel_integrated(function) ? DeviceKind::other : DeviceKind::intel_gpu;
-    case huawei:  // its VGA function (1711) is the server board's management controller
-      return accelerator ? DeviceKind::ascend_npu : DeviceKind::other;
-    default:
-      return DeviceKind::other;
-  }
+  const SourceFacts* source = source_for(function);
+  return source == nullptr ? DeviceKind::other : source->kind;
 }
 
-WhyUnusable unusable_because(const Function& function, bool nvml_answered) {
+WhyUnusable unusable_because(const Function& function, bool answered) {
   if (function.driver == "vfio-pci") return Unusable::given_to_machine;
-  const DeviceKind kind = kind_of(function);
-  if (kind == DeviceKind::nvidia_gpu) {
-    if (!function.driver) return Unusable::no_driver;
-    if (*function.driver == "nouveau") return Unusable::nouveau;
-    if (*function.driver != "nvidia") return WhyUnusable(as_key("another kernel driver has it"));
-    if (!nvml_answered) return Unusable::library_silent;
-    return WhyUnusable(as_key("the nvidia driver has it, but NVIDIA's library does not list it"));
+  const SourceFacts* source = source_for(function);
+  if (source == nullptr) {
+    return WhyUnusable(function.pci_class >> 16 == display_class
+                           ? as_key("a display adapter, nothing to compute on")
+                           : as_key("readings not supported yet"));
   }
-  if (kind == DeviceKind::ascend_npu) {
-    if (!function.driver) return Unusable::no_driver;
-    return WhyUnusable(as_key("Huawei's library does not list it"));
-  }
-  if (kind == DeviceKind::amd_gpu || kind == DeviceKind::intel_gpu) {
-    if (!function.driver) return Unusable::no_driver;
-    constexpr std::array<std::string_view, 3> asked = {"amdgpu", "xe", "i915"};
-    if (std::ranges::find(asked, *function.driver) == asked.end()) {
-      return WhyUnusable(as_key("another kernel driver has it"));
-    }
-    return WhyUnusable(as_key("its driver does not list it"));
-  }
-  if (kind == DeviceKind::other && (function.pci_class >> 16) == 0x03) {
-    return WhyUnusable(as_key("a display adapter, nothing to compute on"));
-  }
-  return WhyUnusable(as_key("readings not supported yet"));
+  if (!function.driver) return Unusable::no_driver;
+  if (*function.driver == "nouveau") return Unusable::nouveau;
+  const auto& drivers = source->kernel_drivers;
+  const bool is_its =
+      drivers.front().empty() || std::ranges::find(drivers, *function.driver) != drivers.end();
+  if (!is_its) return WhyUnusable(as_key("another kernel driver has it"));
+  const bool is_silent = source->kind == DeviceKind::nvidia_gpu && !answered;
+  return is_silent ? WhyUnusable(Unusable::library_silent) : WhyUnusable(source->unlisted);
 }
 
 }  // namespace berth::pci

@@ -42,11 +42,13 @@ struct Function {
   std::optional<std::string> driver;  // bound to it
 };
 
-/// What sort of device it is. Adapters that only draw are `other`: a server board's own, a virtual
-/// machine's. Nobody shall take them for a free GPU.
+/// What sort of device it is, by the row of its maker's source. Adapters that only draw (a server
+/// board's own, a virtual machine's) are `other`, so that nobody takes them for a GPU that could be
+/// had.
 [[nodiscard]] DeviceKind kind_of(const Function& function);
 
-/// Why no job can be given the device, for a function that no other source described.
-[[nodiscard]] WhyUnusable unusable_because(const Function& function, bool nvml_answered);
+/// Why no job can be given the device, for a function that no other source described; `answered`:
+/// its maker's did.
+[[nodiscard]] WhyUnusable unusable_because(const Function& function, bool answered);
 
 }  // namespace berth::pci

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/temporary_directory.h"
 #include "base/text.h"
+#include "probe/device_source.h"
 #include "probe/pci/parse.h"
 #include "probe/pci/pci_probe.h"
 #include "snapshot/builder.h"
@@ -85,6 +86,21 @@ TEST(PciKind, BoardsOwnDisplayAdaptersAreNoGpus) {
   EXPECT_EQ(kind(0x1002, 0x038000, slot), DeviceKind::amd_gpu);
   EXPECT_EQ(kind(0x10de, 0x030200, slot), DeviceKind::nvidia_gpu);
   EXPECT_EQ(kind(0x19e5, 0x120000, slot), DeviceKind::ascend_npu);
+}
+
+TEST(PciKind, IsThatOfTheMakersSource) {
+  for (const SourceFacts& source : all_sources()) {
+    pci::Function function{.address = "00000000:3b:00.0",
+                           .vendor = pci::parse_hex(source.pci_vendor).value_or(0),
+                           .pci_class = 0x120000};
+    EXPECT_EQ(pci::kind_of(function), source.kind) << source.pci_vendor;
+    EXPECT_EQ(pci::unusable_because(function, true), Unusable::no_driver) << source.pci_vendor;
+    function.driver = source.kernel_drivers.front();
+    EXPECT_EQ(pci::unusable_because(function, true), WhyUnusable(source.unlisted));
+    if (function.driver->empty()) continue;
+    function.driver = "pci-stub";
+    EXPECT_EQ(pci::unusable_because(function, true).english(), "another kernel driver has it");
+  }
 }
 
 /// A /sys of a few functions in a temporary directory.

@@ -1,10 +1,11 @@
 #pragma once
-// Readers of /proc's texts. Strangers choose the names of commands and control groups. So nothing
-// in a text is believed until it has been parsed. Nothing here reads a file.
+// Readers of /proc's texts. Names of commands and control groups are chosen by strangers: nothing
+// in a text is believed until it has been parsed. Only for_each_message() reads files.
 
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,7 +49,9 @@ struct KernelMessage {
 /// "slurm job 42", "systemd unit ollama.service".
 [[nodiscard]] std::string container_text(const Enclosure& enclosure);
 
-/// When the machine was started, by how long ago `proc`/uptime says it was.
-[[nodiscard]] std::optional<std::int64_t> boot_time_ms(const std::string& proc, WallTime now);
+/// Each message of an open log, from where it has been read to, to its end; `proc`/uptime tells
+/// when it came. False: that is not known.
+[[nodiscard]] bool for_each_message(int log, const std::string& proc, WallTime now,
+                                    const std::function<void(WallTime at, std::string_view)>& each);
 
 }  // namespace berth::procfs

@@ -99,11 +99,6 @@ class ProcfsProbe {
   Reading<uid_t> user_of(pid_t pid);
   [[nodiscard]] Reading<std::string> process_view(const Host& host) const;
 
-  /// From where the log has been read to, to its end. False: when a message came is not known.
-  [[nodiscard]] bool for_each_message(
-      int log, WallTime now,
-      const std::function<void(WallTime at, const std::string& text)>& each) const;
-
   ProcfsSource source_;
   std::int64_t ticks_per_second_;
   StatReader stats_;

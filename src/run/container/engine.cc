@@ -14,6 +14,8 @@
 #include "host_environment/environment.h"
 #include "host_environment/host_facts.h"
 #include "host_environment/machine_side.h"
+#include "run/container/toolkit.h"
+#include "snapshot/device_kind.h"
 
 namespace berth {
 
@@ -235,10 +237,14 @@ namespace {
 /// Whether there may be devices for which no engine needs help. Which one the lease has is not
 /// known yet.
 bool has_devices_given_by_files() {
-  constexpr std::array<std::string_view, 3> beginnings = {"/dev/kfd", "/dev/davinci_manager",
-                                                          "/dev/dri/renderD128"};
-  return std::ranges::any_of(beginnings,
-                             [](std::string_view path) { return is_there(std::string(path)); });
+  return std::ranges::any_of(device_kinds(), [](const DeviceKindFacts& kind) {
+    if (!kind.is_given_by_files) return false;
+    const std::size_t slash = kind.card_file.rfind('/');
+    const auto names = list_directory(std::string(kind.card_file.substr(0, slash)));
+    return names && std::ranges::any_of(*names, [&](const std::string& name) {
+             return name.starts_with(kind.card_file.substr(slash + 1));
+           });
+  });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "run/command_words.h"
+#include "run/container/toolkit.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
@@ -15,21 +16,20 @@ namespace berth {
 
 namespace {
 
-/// By these an image or a command tells the container toolkit, or a runtime, which cards there are.
-constexpr std::array<std::string_view, 10> device_variables = {
-    "NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",      "ROCR_VISIBLE_DEVICES",
-    "HIP_VISIBLE_DEVICES",    "GPU_DEVICE_ORDINAL",        "AMD_VISIBLE_DEVICES",
-    "ZE_AFFINITY_MASK",       "ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES",
-    "ONEAPI_DEVICE_SELECTOR"};
-
-/// The variable that "-e TEXT" sets, where it is one of these; podman takes "CUDA_*" for all that
-/// begin so.
+/// The variable that "-e TEXT" sets, where by it an image or a command tells the container toolkit,
+/// or a runtime, which cards there are; podman takes "CUDA_*" for all that begin so.
 std::optional<std::string_view> device_variable_in(std::string_view text) {
   const std::string_view name = text.substr(0, text.find('='));
-  for (const std::string_view one : device_variables) {
-    if (name == one) return one;
-    const bool is_pattern = name.ends_with('*') && name.size() == text.size();
-    if (is_pattern && one.starts_with(name.substr(0, name.size() - 1))) return one;
+  const bool is_pattern = name.ends_with('*') && name.size() == text.size();
+  const auto is_meant = [&](std::string_view one) {
+    return !one.empty() &&
+           (name == one || (is_pattern && one.starts_with(name.substr(0, name.size() - 1))));
+  };
+  for (const DeviceKindFacts& kind : device_kinds()) {
+    if (is_meant(kind.toolkit_variable)) return kind.toolkit_variable;
+    if (is_meant(kind.visible_variable)) return kind.visible_variable;
+    const auto found = std::ranges::find_if(kind.removed_variables, is_meant);
+    if (found != kind.removed_variables.end()) return *found;
   }
   return std::nullopt;
 }
@@ -44,16 +44,18 @@ std::optional<std::string_view> device_variable_in_file(std::string_view text) {
 /// Whether a path names cards' device files, or a folder that has them.
 bool has_cards(std::string_view path) {
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-  if (path == "/dev" || path == "/dev/dri" || path == "/dev/nvidia-caps") return true;
+  if (path == "/dev") return true;
+  const std::string folder = std::string(path) + "/";
   return std::ranges::any_of(device_file_beginnings(), [&](std::string_view beginning) {
-    return path.starts_with(beginning);
+    return path.starts_with(beginning) || folder == beginning;
   });
 }
 
-/// "vendor.com/class=name" of a vendor of GPUs.
+/// "vendor.com/class=name" of cards.
 bool is_cdi_of_cards(std::string_view value) {
-  return value.starts_with("nvidia.com/") || value.starts_with("amd.com/gpu") ||
-         value.starts_with("intel.com/gpu");
+  return std::ranges::any_of(device_kinds(), [&](const DeviceKindFacts& kind) {
+    return !kind.cdi_kind.empty() && value.starts_with(kind.cdi_kind);
+  });
 }
 
 /// The part before the first colon: the host's side.
@@ -74,9 +76,9 @@ bool allows_cards(std::string_view rule) {
   const auto words = split(trimmed(rule), ' ');
   if (words[0] == "a") return true;
   const std::string_view major = words.size() > 1 ? host_part(words[1]) : std::string_view("*");
-  constexpr std::string_view nvidia = "195";
-  constexpr std::string_view display = "226";
-  return words[0] == "c" && (major == "*" || major == nvidia || major == display);
+  const bool is_cards = std::ranges::find(device_kinds(), major, &DeviceKindFacts::file_major) !=
+                        device_kinds().end();
+  return words[0] == "c" && (major == "*" || (!major.empty() && is_cards));
 }
 
 /// Why an option contradicts the lease; nothing: it does not.
@@ -171,42 +173,13 @@ std::optional<std::vector<std::string>> cdi_names(const std::vector<DeviceId>& d
   return names;
 }
 
-Error no_device_way(const ContainerCommand& command, std::string_view device,
-                    const ContainerEngine& engine) {
-  Sentence why;
-  if (engine.cdi_folders.empty()) {
-    why = sentence(
-        "this {} knows no CDI, and NVIDIA's container toolkit is not installed here: install "
-        "it (nvidia-container-toolkit)",
-        command.engine);
-  } else {
-    std::string folders;
-    for (const std::string& one : engine.cdi_folders)
-      folders += (folders.empty() ? "" : ", ") + one;
-    why = sentence(
-        "no CDI file in {} has {}: write one with `sudo nvidia-ctk cdi generate "
-        "--output=/etc/cdi/nvidia.yaml`, of NVIDIA's container toolkit. `berth doctor` reads those "
-        "that are there",
-        folders, device.empty() ? sentence("a GPU") : Sentence::as_is(printable(device)));
-  }
-  return Error(ErrorCode::io, "nothing here gives a container of {} its GPU: {}", command.engine,
-               why);
-}
-
 namespace {
-
-/// Whether an engine's toolkit gives it (--gpus, CDI).
-bool is_given_by_toolkit(const Device& device) {
-  const DeviceKindFacts& facts = facts_of(device.kind);
-  return !facts.is_given_by_files && !facts.cdi_kind.empty();
-}
 
 Result<std::vector<std::string>> device_words(const ContainerCommand& command,
                                               const std::vector<DeviceId>& devices,
                                               const Snapshot& snapshot,
                                               const ContainerEngine& engine) {
-  // An image may ask for all cards by itself: most of CUDA's do.
-  const std::vector<std::string> no_others = {"-e", "NVIDIA_VISIBLE_DEVICES=void"};
+  const std::vector<std::string> no_others = words_for_no_card();
   if (devices.empty()) return no_others;
   if (const auto names = cdi_names(devices, snapshot, engine.cdi.specs)) {
     std::vector<std::string> words;
@@ -299,21 +272,6 @@ std::optional<Error> contradiction_in(const ContainerCommand& command,
   }
   return Error(ErrorCode::invalid, "{} run: {}. Write: {}", command.engine, reasons,
                printable(line));
-}
-
-std::vector<Variable> with_cards_for_tools(std::vector<Variable> variables,
-                                           const std::vector<std::string>& command) {
-  const auto programs = programs_started_by(command);
-  const bool is_for_tools = std::ranges::any_of(programs, [](const std::string& name) {
-    const StartsElsewhere* program = starts_elsewhere(name);
-    return program != nullptr && program->containers && program->descends;
-  });
-  if (!is_for_tools) return variables;
-  const auto own = std::ranges::find(variables, "CUDA_VISIBLE_DEVICES", &Variable::first);
-  const bool has_cards = own != variables.end() && !own->second.empty() && own->second != "-1";
-  const std::string cards = has_cards ? own->second : "void";
-  variables.emplace_back("NVIDIA_VISIBLE_DEVICES", cards);
-  return variables;
 }
 
 Result<ContainerStart> start_container_with(const ContainerCommand& command,

@@ -59,10 +59,6 @@ struct ContainerStart {
                                                           const ContainerEngine& engine,
                                                           const ContainerTerms& terms);
 
-/// Nothing gives this engine the device (empty: any device); says what to do.
-[[nodiscard]] Error no_device_way(const ContainerCommand& command, std::string_view device,
-                                  const ContainerEngine& engine);
-
 /// "nvidia.com/gpu=0" for each, as these files name it. Nothing: they do not know one of them.
 [[nodiscard]] std::optional<std::vector<std::string>> cdi_names(
     const std::vector<DeviceId>& devices, const Snapshot& snapshot,
@@ -70,12 +66,6 @@ struct ContainerStart {
 
 /// The label by which a container of a run is found.
 inline constexpr std::string_view container_label = "berth.run";
-
-/// A job's variables. If its command starts enroot or apptainer, the variables that name the cards
-/// for their tools are added. Without them these tools ask the image, which often wants all cards.
-/// enroot passes none of the other variables on.
-[[nodiscard]] std::vector<Variable> with_cards_for_tools(std::vector<Variable> variables,
-                                                         const std::vector<std::string>& command);
 
 /// Whether an engine that is asked there is on this machine.
 [[nodiscard]] bool is_local_endpoint(std::string_view endpoint);

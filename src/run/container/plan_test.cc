@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "run/container/toolkit.h"
 #include "snapshot/builder.h"
 
 namespace berth {
@@ -32,15 +33,29 @@ std::string against(const Words& words, const ContainerEngine& engine = {},
 }
 
 TEST(ContainerPlan, RefusesWhatChoosesCardsOverTheLease) {
-  for (const Words& option :
-       {Words{"--gpus", "all"}, Words{"--gpus=all"}, Words{"--device", "nvidia.com/gpu=0"},
-        Words{"--device=/dev/nvidia0"}, Words{"--device", "/dev/dri"},
-        Words{"--device", "/dev/nvidia1:/dev/nvidia0"}, Words{"-e", "NVIDIA_VISIBLE_DEVICES=all"},
-        Words{"-eCUDA_VISIBLE_DEVICES=0"}, Words{"--env", "CUDA_VISIBLE_DEVICES"},
-        Words{"--env", "CUDA_*"}, Words{"--env-host"}, Words{"--privileged"},
-        Words{"-v", "/dev:/dev"}, Words{"--mount", "type=bind,source=/dev/,target=/d"},
-        Words{"--device-cgroup-rule", "c 195:* rmw"}, Words{"--restart", "always"},
-        Words{"--restart=unless-stopped"}}) {
+  for (const Words& option : {Words{"--gpus", "all"},
+                              Words{"--gpus=all"},
+                              Words{"--device", "nvidia.com/gpu=0"},
+                              Words{"--device=/dev/nvidia0"},
+                              Words{"--device", "/dev/dri"},
+                              Words{"--device", "/dev/nvidia1:/dev/nvidia0"},
+                              Words{"-e", "NVIDIA_VISIBLE_DEVICES=all"},
+                              Words{"-eCUDA_VISIBLE_DEVICES=0"},
+                              Words{"--env", "CUDA_VISIBLE_DEVICES"},
+                              Words{"-e", "MLU_VISIBLE_DEVICES=0"},
+                              Words{"-e", "ASCEND_VISIBLE_DEVICES=0"},
+                              Words{"-e", "GPU_DEVICE_ORDINAL=0"},
+                              Words{"--device", "amd.com/gpu=0"},
+                              Words{"--device", "/dev/neuron0"},
+                              Words{"--device-cgroup-rule", "c 226:* rmw"},
+                              Words{"--env", "CUDA_*"},
+                              Words{"--env-host"},
+                              Words{"--privileged"},
+                              Words{"-v", "/dev:/dev"},
+                              Words{"--mount", "type=bind,source=/dev/,target=/d"},
+                              Words{"--device-cgroup-rule", "c 195:* rmw"},
+                              Words{"--restart", "always"},
+                              Words{"--restart=unless-stopped"}}) {
     Words words = {"docker", "run"};
     words.insert(words.end(), option.begin(), option.end());
     words.insert(words.end(), {"image", "python"});
@@ -55,7 +70,8 @@ TEST(ContainerPlan, LeavesWhatDoesNotTouchTheLease) {
        {Words{"-p", "8888:8888"}, Words{"--device", "/dev/fuse"}, Words{"--restart", "no"},
         Words{"--privileged=false"}, Words{"-e", "NVIDIA_DRIVER_CAPABILITIES=all"},
         Words{"--runtime", "nvidia"}, Words{"-v", "/data:/dev/data"}, Words{"--shm-size", "1g"},
-        Words{"--device", "vendor.com/net=0"}, Words{"--env-host=false"}}) {
+        Words{"--device", "vendor.com/net=0"}, Words{"--device-cgroup-rule", "c 10:200 rmw"},
+        Words{"--env-host=false"}}) {
     Words words = {"docker", "run"};
     words.insert(words.end(), option.begin(), option.end());
     words.push_back("image");
