@@ -1,7 +1,7 @@
 # libberth: the C library of include/berth/berth.h. It holds its own folder and base (of snapshot it
-# has constants), the C++ runtime included, and exports berth_* alone: as libberth.so.0, and as
-# libberth.a, one object whose other names are local, so that a program with its own {fmt} or JSON
-# library never meets ours.
+# has constants), the C++ runtime included, and exports berth_* alone. It is libberth.so.0, and
+# libberth.a: one object whose other names are local. So a program with its own {fmt} or JSON library
+# never meets ours.
 
 # Alone in its object: the library brings a check_failed() of its own, which ends no host.
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/base/check.cc

@@ -1,15 +1,6 @@
 // `berth helper`: looks, chooses, queues and claims for a program that has libberth in it. That
 // program asks over a socket, and gets the locked descriptor of its lease. The driver and the
-// waiting stay here; the program keeps the lease.
-//
-// Protocol 1: a line of JSON each way. First `berth_helper` (its newest protocol), `oldest` and
-// `version`; a question's `protocol` (absent: 1) lies between. A question has `ask`:
-// - look, with `depth` 0 to 3 or `fields`: `visible` (what the host calls a device, by id), `look`.
-// - pick, with `request` (texts, named as job_keys()): `placement`.
-// - lease, with `request`, `wait_ms` (-1: for ever), `record`, `fields`: `news` at each change,
-//   then `lease`, with `placement`, `visible`, `look` and the descriptor, or `refused`. What is
-//   asked during a wait ends it. end gives back a recorded lease.
-// `variables`: the host's, null where unset. Any answer may be `error`; `note` is for people.
+// waiting stay here; the program keeps the lease. The protocol stands in lib/helper_client.h.
 //
 // It is no child of the program (lib/helper_client.cc), and has a session of its own, as a keeper
 // has. So its processes are not the program's. It ends when the program closes the socket, as at

@@ -3,6 +3,15 @@
 // helper is started by posix_spawn. A fork would copy the host's tables (177 ms for 2 GiB) and the
 // locks of its threads. It is no child of the host for long: its first process leaves at once. A
 // host that waits for any child meets neither, unless it adopts orphans.
+//
+// Protocol 1: a line of JSON each way. First `berth_helper` (its newest protocol), `oldest` and
+// `version`; a question's `protocol` (absent: 1) lies between. A question has `ask`:
+// - look, with `depth` 0 to 3 or `fields`: `visible` (what the host calls a device, by id), `look`.
+// - pick, with `request` (texts, named as job_keys()): `placement`.
+// - lease, with `request`, `wait_ms` (-1: for ever), `record`, `fields`: `news` at each change,
+//   then `lease`, with `placement`, `visible`, `look` and the descriptor, or `refused`. What is
+//   asked during a wait ends it. end gives back a recorded lease.
+// `variables`: the host's, null where unset. Any answer may be `error`; `note` is for people.
 
 #include <sys/types.h>
 

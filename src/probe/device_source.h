@@ -1,8 +1,7 @@
 #pragma once
-// DeviceSource: one vendor's driver, as a probe process asks it, device by device: any call may
-// fail, lie or never return, and the process that watches leaves out the device that did not
-// answer. A vendor is a row in device_source.cc, a row in snapshot/device_kind_rows.h, and a
-// folder.
+// DeviceSource: one vendor's driver, as a probe process asks it, device by device. Any call may
+// fail, lie or never return. The watching process then leaves out the device that did not answer. A
+// vendor is a row in device_source.cc, a row in snapshot/device_kind_rows.h, and a folder.
 //
 //   const auto source = source_of(DeviceKind::amd_gpu).make(sources);
 //   if (const auto count = source->open()) {

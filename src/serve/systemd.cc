@@ -147,4 +147,4 @@ Result<void> notify(const std::optional<std::string>& socket, std::string_view s
   return {};
 }
 
-}  // namespace berth::serve
+}  // namespace berth

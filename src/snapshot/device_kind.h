@@ -88,8 +88,8 @@ struct DeviceKindFacts {
   std::span<const std::string_view> file_classes = {};
   std::string_view driver_service = {};
   std::string_view name_in_pci_ids = {};  // the maker's, in the list of PCI devices
-  /// Unless a source tells its memory, nothing is read of it but that it is there and who has its
-  /// files open: is_only_presence().
+  /// Where no source tells its memory, two things alone are read: it is there, and who has its
+  /// files open. See is_only_presence().
   bool may_be_presence = false;
 };
 

@@ -42,9 +42,8 @@ struct Function {
   std::optional<std::string> driver;  // bound to it
 };
 
-/// What sort of device it is, by the row of its maker's source. Adapters that only draw (a server
-/// board's own, a virtual machine's) are `other`, so that nobody takes them for a GPU that could be
-/// had.
+/// What sort of device it is, by the row of its maker's source. Adapters that only draw are
+/// `other`: a server board's own, a virtual machine's. Nobody shall take them for a free GPU.
 [[nodiscard]] DeviceKind kind_of(const Function& function);
 
 /// Why no job can be given the device, for a function that no other source described; `answered`:

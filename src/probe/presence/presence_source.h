@@ -1,6 +1,6 @@
 #pragma once
-// PresenceSource: accelerators of which nothing is read but that they are there, by the bus, and
-// who has their device files open. One that is added is a row in presence_source.cc and one in
+// PresenceSource: accelerators of which berth reads two things alone: the bus has them, and who has
+// their device files open. A new one is a row in presence_source.cc and one in
 // snapshot/device_kind_rows.h.
 
 #include <cstdint>

@@ -16,8 +16,8 @@ namespace berth {
 
 namespace {
 
-/// The variable that "-e TEXT" sets, where by it an image or a command tells the container toolkit,
-/// or a runtime, which cards there are; podman takes "CUDA_*" for all that begin so.
+/// The variable that "-e TEXT" sets, where a container toolkit or a runtime reads in it which cards
+/// there are. podman takes "CUDA_*" for all that begin so.
 std::optional<std::string_view> device_variable_in(std::string_view text) {
   const std::string_view name = text.substr(0, text.find('='));
   const bool is_pattern = name.ends_with('*') && name.size() == text.size();
