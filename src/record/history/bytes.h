@@ -75,12 +75,16 @@ class ByteReader {
 /// Nothing: too short, or the checksum is another one's.
 [[nodiscard]] std::optional<std::string_view> unsealed(std::string_view block);
 
+/// What deflate is given: any bytes, or small numbers that are mostly noise, in which a match of a
+/// few bytes takes more room than the bytes.
+enum class Squeezing { bytes, noise };
+
 /// Deflate (RFC 1951, without a frame) with what it works in, which costs more to make than a small
 /// block to squeeze.
 class Squeezer {
  public:
   /// zlib's levels, 1 to 9.
-  explicit Squeezer(int level);
+  explicit Squeezer(int level, Squeezing what = Squeezing::bytes);
   /// Empty: zlib could not.
   [[nodiscard]] std::string squeezed(std::string_view bytes) const;
 
