@@ -102,13 +102,13 @@ void chart_of_a_month(benchmark::State& state) {
     auto reader = HistoryReader::open(path);
     BERTH_CHECK(reader.has_value(), "the month can be read");
     const auto series =
-        reader->series({.device = DeviceId("GPU-7d4a3f00-d702-6a10-c12f-20bd9faed9f6"),
+        reader->series({.devices = {DeviceId("GPU-7d4a3f00-d702-6a10-c12f-20bd9faed9f6")},
                         .metric = "power_draw_milliwatts",
                         .since = first,
                         .until = {first.unix_ms + 31 * day_seconds * 1000},
                         .points = static_cast<std::size_t>(state.range(0))});
-    BERTH_CHECK(series.has_value() && series->points.size() > 500, "a month has points");
-    points += series->points.size();
+    BERTH_CHECK(series.has_value() && series->front().points.size() > 500, "a month has points");
+    points += series->front().points.size();
   }
   benchmark::DoNotOptimize(points);
   state.counters["limit"] = 50;  // milliseconds
@@ -132,7 +132,7 @@ void chart_of_an_hour(benchmark::State& state) {
     auto reader = HistoryReader::open(path);
     BERTH_CHECK(reader.has_value(), "the hour can be read");
     benchmark::DoNotOptimize(
-        reader->series({.device = DeviceId("GPU-7d4a3f00-d702-6a10-c12f-20bd9faed9f6"),
+        reader->series({.devices = {DeviceId("GPU-7d4a3f00-d702-6a10-c12f-20bd9faed9f6")},
                         .metric = "power_draw_milliwatts",
                         .since = {first.unix_ms + 300'000},
                         .until = {first.unix_ms + 3'900'000},
@@ -171,11 +171,11 @@ void chart_of_64_devices(benchmark::State& state) {
   for (auto _ : state) {
     auto reader = HistoryReader::open(path);
     BERTH_CHECK(reader.has_value(), "the minutes can be read");
-    const auto found = reader->series_of(devices, {.device = {},
-                                                   .metric = "power_draw_milliwatts",
-                                                   .since = first,
-                                                   .until = {first.unix_ms + 600'000},
-                                                   .points = 180});
+    const auto found = reader->series({.devices = devices,
+                                       .metric = "power_draw_milliwatts",
+                                       .since = first,
+                                       .until = {first.unix_ms + 600'000},
+                                       .points = 180});
     BERTH_CHECK(found.has_value() && found->size() == 64 && found->back().points.size() > 100,
                 "each device has its points");
   }

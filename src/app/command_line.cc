@@ -15,6 +15,7 @@
 #include "view/csv.h"
 #include "view/paint.h"
 #include "view/self_description.h"
+#include "view/table.h"
 
 namespace berth {
 
@@ -161,22 +162,25 @@ std::vector<VerbText> describe_all() {
   return all;
 }
 
-std::string overview() {
+std::string overview(const Style& style) {
   std::string text = trf(
       "berth {}: see every GPU, put each job on the right one, keep the record.\n", BERTH_VERSION);
   text += "\n";
   text += tr("Usage: berth [VERB] [OPTIONS]");
   text += "\n\n";
-  int widest = 0;
+  static constexpr TableColumn columns[] = {{}, {.wraps = true}};
+  std::vector<TableRow> rows;
   for (const VerbEntry& entry : verbs()) {
-    widest = std::max(widest, static_cast<int>(entry.name.size()));
+    rows.push_back({"  " + std::string(entry.name), own(tr(entry.summary), style)});
   }
+  const Table table(columns, std::move(rows), 2, style);
   std::string_view group;
+  std::size_t row = 0;
   for (const VerbEntry& entry : verbs()) {
     if (std::exchange(group, entry.group) != entry.group) {
       text += fmt::format("{}{}:\n", text.ends_with("\n\n") ? "" : "\n", tr(entry.group));
     }
-    text += fmt::format("  {:<{}}  {}\n", entry.name, widest, tr(entry.summary));
+    text += table.line(row++);
   }
   text += "\n";
   text += tr("berth VERB --help tells more. Try: berth demo");
@@ -414,7 +418,7 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
       if (asked != nullptr) return run_verb(context, *asked, {"--help"});
       const std::string beside = words.empty() ? "" : words.front();
       if (const auto answered = answer_beside_verbs(beside, {"--help"})) return *answered;
-      print(overview());
+      print(overview(context.out_uncut()));
       return exit_code::ok;
     }
     const VerbEntry* entry = find_verb(name);
@@ -426,7 +430,7 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
   if (!words.empty()) {
     const std::string& first = words.front();
     if (first == "--help" || first == "-h") {
-      print(overview());
+      print(overview(context.out_uncut()));
       return exit_code::ok;
     }
     if (first == "--version" || first == "-V") return tell_version();

@@ -110,10 +110,11 @@ IdleEvidence idle_evidence(const Context& context, const Snapshot& snapshot) {
         !claims_on(device.id, snapshot).empty() || !processes_on(device.id, snapshot).empty();
     if (is_held) held.push_back(device.id);
   }
-  auto loads = reader->series_of(held, {.metric = "utilization_gpu_percent",
-                                        .since = WallTime{snapshot.taken.unix_ms - day_ms},
-                                        .until = snapshot.taken,
-                                        .points = 24 * 60});
+  auto loads = reader->series({.devices = std::move(held),
+                               .metric = "utilization_gpu_percent",
+                               .since = WallTime{snapshot.taken.unix_ms - day_ms},
+                               .until = snapshot.taken,
+                               .points = 24 * 60});
   if (!loads) return evidence;
   std::erase_if(*loads, [](const HistorySeries& load) { return load.points.empty(); });
   evidence.loads = *std::move(loads);

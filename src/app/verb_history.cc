@@ -90,8 +90,8 @@ class HistoryVerb final : public Verb {
     for (const HistoryDevice& device : view.devices) devices.push_back(device.id);
     std::vector<std::vector<HistorySeries>> found;
     for (const std::string_view key : keys) {
-      auto series =
-          reader.series_of(devices, {.metric = key, .since = view.since, .until = view.until});
+      auto series = reader.series(
+          {.devices = devices, .metric = key, .since = view.since, .until = view.until});
       if (!series) return std::unexpected(std::move(series).error());
       found.push_back(*std::move(series));
     }

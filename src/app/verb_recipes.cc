@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "view/table.h"
 
 namespace berth {
 
@@ -23,8 +24,10 @@ class RecipesVerb final : public Verb {
     options.flag("--force", force_, "overwrite what is there (copy)");
   }
 
-  int run(Context&, const std::vector<std::string>&) override {
-    if (action_.empty() || action_ == "list") return name_.empty() ? list() : misused();
+  int run(Context& context, const std::vector<std::string>&) override {
+    if (action_.empty() || action_ == "list") {
+      return name_.empty() ? list(context.out_uncut()) : misused();
+    }
     if (name_.empty()) return misused();
     const bool all = action_ == "copy" && name_ == "all";
     const Recipe* recipe = all ? nullptr : find_recipe(name_);
@@ -47,10 +50,13 @@ class RecipesVerb final : public Verb {
     return exit_code::usage;
   }
 
-  static int list() {
+  static int list(const Style& style) {
+    static constexpr TableColumn columns[] = {{.least = 24}, {.wraps = true}};
+    std::vector<TableRow> rows;
     for (const Recipe& recipe : recipes()) {
-      print(fmt::format("{:<24}  {}\n", recipe.name, tr(recipe.what)));
+      rows.push_back({std::string(recipe.name), own(tr(recipe.what), style)});
     }
+    print(Table(columns, std::move(rows), 2, style).rows_text());
     return exit_code::ok;
   }
 

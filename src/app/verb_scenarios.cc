@@ -2,6 +2,7 @@
 
 #include "app/verb.h"
 #include "base/tr.h"
+#include "view/table.h"
 
 namespace berth {
 
@@ -9,10 +10,14 @@ namespace {
 class ScenariosVerb final : public Verb {
  public:
   void declare(Options&) override {}
-  int run(Context&, const std::vector<std::string>&) override {
+  int run(Context& context, const std::vector<std::string>&) override {
+    static constexpr TableColumn columns[] = {{.least = 16}, {.wraps = true}};
+    const Style style = context.out_uncut();
+    std::vector<TableRow> rows;
     for (const ScenarioName& scenario : builtin_scenarios()) {
-      print(fmt::format("{:<16}  {}\n", scenario.name, tr(scenario.what)));
+      rows.push_back({std::string(scenario.name), own(tr(scenario.what), style)});
     }
+    print(Table(columns, std::move(rows), 2, style).rows_text());
     return exit_code::ok;
   }
 };

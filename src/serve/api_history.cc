@@ -185,8 +185,11 @@ HttpResponse answer_recent(const Question& question) {
     // A device that was never recorded, or not yet, has no step of anything.
     values[device.id.text()].resize(*points);
   }
-  const auto found = question.context.history->series_of(
-      devices, {.metric = *metric, .since = span->since, .until = span->until, .points = *points});
+  const auto found = question.context.history->series({.devices = std::move(devices),
+                                                       .metric = *metric,
+                                                       .since = span->since,
+                                                       .until = span->until,
+                                                       .points = *points});
   if (!found && found.error().code() != ErrorCode::not_found) return error_response(found.error());
   for (const HistorySeries& series : found ? *found : std::vector<HistorySeries>()) {
     values[series.device.text()] = in_steps(series, *span, step_ms, *points);
@@ -215,19 +218,19 @@ HttpResponse answer_history(const Question& question) {
     return error_response(400, "bad_parameter", "device and metric are wanted",
                           "device=ID&metric=utilization_gpu_percent");
   }
-  const auto series = question.context.history->series({.device = DeviceId(std::string(*device)),
+  const auto series = question.context.history->series({.devices = {DeviceId(std::string(*device))},
                                                         .metric = *metric,
                                                         .since = span->since,
                                                         .until = span->until,
                                                         .points = *points});
   if (!series) return error_response(series.error());
-  if (series->points.empty() && !is_here(*device, question.context)) {
+  if (series->front().points.empty() && !is_here(*device, question.context)) {
     return error_response(404, "not_found",
                           "no device " + printable(*device) +
                               " is here, and the history has nothing of one in this time",
                           "GET /api/v1/devices lists the ids");
   }
-  return json_response(series_json(*series, simulated_in(question.context)));
+  return json_response(series_json(series->front(), simulated_in(question.context)));
 }
 
 HttpResponse answer_usage(const Question& question) {

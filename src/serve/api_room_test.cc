@@ -84,11 +84,10 @@ TEST(Topology, JoinsInAGroupWhatLinksLeadToOverOthersToo) {
 /// Knows one device, in steps of two seconds, and of one of them nothing.
 class Remembered final : public History {
  public:
-  Result<std::vector<HistorySeries>> series_of(std::span<const DeviceId> devices,
-                                               const SeriesQuery& query) const override {
+  Result<std::vector<HistorySeries>> series(const SeriesQuery& query) const override {
     ++questions;
     std::vector<HistorySeries> all;
-    for (const DeviceId& device : devices) {
+    for (const DeviceId& device : query.devices) {
       all.push_back({.device = device, .metric = "m", .unit = "", .step_ms = 2000});
       if (device.text() != "GPU-A") continue;
       for (const std::int64_t at : {0, 2000, 6000}) {

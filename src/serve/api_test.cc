@@ -206,11 +206,10 @@ TEST(Api, HistoryThatIsStillBeingOpenedIsSaid) {
 
 class SomeHistory final : public History {
  public:
-  Result<std::vector<HistorySeries>> series_of(std::span<const DeviceId>,
-                                               const SeriesQuery& query) const override {
-    if (query.device.text() != "GPU-A") return fail(ErrorCode::not_found, "never seen");
+  Result<std::vector<HistorySeries>> series(const SeriesQuery& query) const override {
+    if (query.devices.front().text() != "GPU-A") return fail(ErrorCode::not_found, "never seen");
     return std::vector<HistorySeries>{
-        {.device = query.device,
+        {.device = query.devices.front(),
          .metric = "",
          .unit = "percent",
          .step_ms = 1000,

@@ -4,7 +4,6 @@
 // slow disk must not keep others waiting.
 
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,14 +40,8 @@ class History {
   virtual ~History() = default;
   /// invalid: no such metric. Any other error, here and below: why the store has no answer now, as
   /// anybody may hear it. A device that was never seen has no points.
-  [[nodiscard]] Result<HistorySeries> series(const SeriesQuery& query) const {
-    auto found = series_of({&query.device, 1}, query);
-    if (!found) return std::unexpected(std::move(found).error());
-    return std::move(found->front());
-  }
-  /// For each of these devices, in their order: one question to the store for all.
-  [[nodiscard]] virtual Result<std::vector<HistorySeries>> series_of(
-      std::span<const DeviceId> devices, const SeriesQuery& query) const = 0;
+  [[nodiscard]] virtual Result<std::vector<HistorySeries>> series(
+      const SeriesQuery& query) const = 0;
   /// Days begin as local time has them.
   [[nodiscard]] virtual Result<UsageReport> usage(UsageQuery query) const = 0;
   /// Leases and users, by their beginning: the newest `most` of them, and as many events.

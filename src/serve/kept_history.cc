@@ -70,13 +70,12 @@ std::optional<Error> StoredHistory::take_trouble() const {
   return std::exchange(trouble_, std::nullopt);
 }
 
-Result<std::vector<HistorySeries>> StoredHistory::series_of(std::span<const DeviceId> devices,
-                                                            const SeriesQuery& query) const {
+Result<std::vector<HistorySeries>> StoredHistory::series(const SeriesQuery& query) const {
   using Found = std::vector<HistorySeries>;
   auto reader = HistoryReader::open(path_);
   if (!reader) return told<Found>(std::unexpected(std::move(reader).error()));
-  auto found = reader->series_of(devices, query);
-  // The question is wrong, not the store.
+  auto found = reader->series(query);
+  // What was asked is wrong, not the store.
   const auto* facts = history::find_metric(query.metric);
   const bool is_known = facts != nullptr && facts->read != nullptr;
   return is_known ? told(std::move(found)) : found;

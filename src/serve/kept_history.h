@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,8 +31,7 @@ class StoredHistory final : public History {
       : path_(std::move(path)), offset_at_(std::move(offset_at)) {}
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  [[nodiscard]] Result<std::vector<HistorySeries>> series_of(
-      std::span<const DeviceId> devices, const SeriesQuery& query) const override;
+  [[nodiscard]] Result<std::vector<HistorySeries>> series(const SeriesQuery& query) const override;
   [[nodiscard]] Result<UsageReport> usage(UsageQuery query) const override;
   [[nodiscard]] Result<Timeline> timeline(WallTime since, WallTime until,
                                           std::size_t most) const override;

@@ -68,7 +68,6 @@ std::vector<PanelLine> device_lines(const Painter& painter) {
   if (painter.state.focus >= shown.size()) return {};
   const Device& device = *shown[painter.state.focus];
   const Style& style = painter.style;
-  constexpr int column = 38;
   std::vector<PanelLine> lines = {
       {trf("GPU {}", short_name(device)) + "  " + printable(device.name.get().value_or("")),
        Tone::bold}};
@@ -77,11 +76,7 @@ std::vector<PanelLine> device_lines(const Painter& painter) {
     if (!cell.get()) continue;
     const std::string value = value_text(*cell.get(), field.unit, style);
     if (value.empty()) continue;
-    const std::string text =
-        wrapped(fmt::format("{:<{}}", field.key, column), own(value, style), column, style);
-    for (const std::string_view line : split(std::string_view(text), '\n')) {
-      if (!line.empty()) lines.push_back({std::string(line)});
-    }
+    add_lines(lines, labelled(field.key, 38, own(value, style), style));
   }
   return lines;
 }

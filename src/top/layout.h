@@ -33,8 +33,9 @@ struct Layout {
 [[nodiscard]] Layout layout_of(const State& state);
 
 struct Painter;
-/// A column of the process table.
-struct TableColumn {
+/// A column of the process table, which view/table.h does not draw: it scrolls, has a cursor, keeps
+/// its widths from look to look and is sorted by a click.
+struct ProcessColumn {
   std::string_view title;  // goes through tr()
   ColumnWidth room;
   Align align;
@@ -43,7 +44,7 @@ struct TableColumn {
   bool rare = false;  // what hardly moves: on a narrow screen the command counts for more
 };
 struct PlacedColumn {
-  const TableColumn& column;
+  const ProcessColumn& column;
   int at;
   int width;
 };

@@ -26,7 +26,7 @@ struct Painter {
     return say(column, row, text, tone, screen.size().columns);
   }
   /// In exactly so many columns, cut with an ellipsis.
-  void cell(int column, int row, std::string_view text, int columns, bool right, Tone tone) const;
+  void cell(int column, int row, std::string_view text, int columns, Align align, Tone tone) const;
   /// A meter: `share` from 0 to 1.
   void meter(int column, int row, int columns, double share) const;
   /// "title value" above a chart of the series.
@@ -46,6 +46,8 @@ struct PanelLine {
   std::string text;
   Tone tone = Tone::plain;
 };
+/// A line of the panel for each of the text.
+void add_lines(std::vector<PanelLine>& lines, std::string_view text, Tone tone = Tone::plain);
 /// Sentences broken to the panel's width.
 void add_wrapped(std::vector<PanelLine>& lines, std::string_view text, Tone tone, int indent,
                  const Painter& painter);

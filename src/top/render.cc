@@ -96,22 +96,15 @@ int Painter::say(int column, int row, std::string_view text, Tone tone, int colu
   return screen.put(column, row, own(text, style), tone, columns);
 }
 
-void Painter::cell(int column, int row, std::string_view text, int columns, bool right,
+void Painter::cell(int column, int row, std::string_view text, int columns, Align align,
                    Tone tone) const {
   if (columns <= 0) return;
   std::string made;
-  std::string_view shown = text;
-  // Most are numbers.
-  int width = static_cast<int>(std::min(text.size(), static_cast<std::size_t>(columns) + 1));
-  if (width > columns || !is_plain_ascii(text)) {
-    made = cut_to_width(own(printable(text), style), columns, !style.utf8);
-    shown = made;
-    width = display_width(made);
-  }
-  const int blank = std::max(0, columns - width);
-  const int at = column + (right ? blank : 0);
-  screen.put(at, row, shown, tone, columns - (right ? blank : 0));
-  screen.fill(right ? column : column + columns - blank, row, blank, tone);
+  if (!is_plain_ascii(text)) text = made = own(printable(text), style);
+  const CellText cell = in_columns(text, columns, align, style);
+  screen.put(column + cell.before, row, cell.text, tone, columns - cell.before);
+  screen.fill(column, row, cell.before, tone);
+  screen.fill(column + columns - cell.after, row, cell.after, tone);
 }
 
 void Painter::meter(int column, int row, int columns, double share) const {
@@ -124,13 +117,13 @@ void Painter::meter(int column, int row, int columns, double share) const {
 void Painter::plot(int column, int row, int columns, int rows, const Plot& plot) const {
   if (columns <= 0 || rows <= 0) return;
   const int value_width = std::min(display_width(plot.value), columns);
-  cell(column, row, plot.title, std::max(0, columns - value_width - 1), false, Tone::dim);
+  cell(column, row, plot.title, std::max(0, columns - value_width - 1), Align::left, Tone::dim);
   screen.put(column + columns - value_width, row, plot.value, plot.tone, value_width);
   if (plot.series == nullptr) return;
   if (!plot.edge.empty() && rows > 2) {
     const int axis = std::min(display_width(plot.edge) + 1, columns / 2);
-    cell(column + columns - axis, row + 1, plot.edge, axis, true, Tone::dim);
-    cell(column + columns - axis, row + rows - 1, "0", axis, true, Tone::dim);
+    cell(column + columns - axis, row + 1, plot.edge, axis, Align::right, Tone::dim);
+    cell(column + columns - axis, row + rows - 1, "0", axis, Align::right, Tone::dim);
     columns -= axis;
   }
   const auto wanted = static_cast<std::size_t>(dot_columns(columns, dots()));
@@ -224,7 +217,7 @@ void draw_notice(const Painter& painter) {
     if (!text.empty() && !wrong.empty()) text += "; ";
     text += wrong;
   }
-  painter.cell(0, *painter.layout.notice_row, text, painter.screen.size().columns, false,
+  painter.cell(0, *painter.layout.notice_row, text, painter.screen.size().columns, Align::left,
                Tone::bad);
 }
 
@@ -241,7 +234,7 @@ void draw_footer(const Painter& painter) {
   }
   if (state.mode != Mode::browse) return draw_typing(painter);
   if (state.message) {
-    painter.cell(0, row, state.message->text, painter.screen.size().columns, false,
+    painter.cell(0, row, state.message->text, painter.screen.size().columns, Align::left,
                  state.message->good ? Tone::good : Tone::bad);
     return;
   }

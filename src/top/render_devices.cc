@@ -155,6 +155,7 @@ MeterColumns meter_columns(int width) {
 /// One line; what does not fit is left out in the order of its worth.
 void draw_meter(const Painter& painter, const Device& device, int column, int row, int width,
                 bool focused) {
+  using enum Align;
   const Style& style = painter.style;
   const Snapshot& snapshot = painter.state.seen->snapshot;
   const bool is_failed = obstacle_of(device, snapshot) == Obstacle::failed;
@@ -162,11 +163,11 @@ void draw_meter(const Painter& painter, const Device& device, int column, int ro
   const MeterColumns columns = meter_columns(width);
   const Seen& seen = *painter.state.seen;
   const std::string index = short_name(device) + (is_failed ? "!" : is_kept ? "*" : "");
-  painter.cell(column, row, index, columns.index, true, focused ? Tone::key : Tone::bold);
+  painter.cell(column, row, index, columns.index, right, focused ? Tone::key : Tone::bold);
   int at = column + columns.index + 1;
-  const auto add = [&](const std::string& text, int taken, bool right, Tone tone) {
+  const auto add = [&](const std::string& text, int taken, Align align, Tone tone) {
     if (taken == 0) return;
-    painter.cell(at, row, text, taken, right, tone);
+    painter.cell(at, row, text, taken, align, tone);
     at += taken + 1;
   };
   // Without a column for the state its name gives way to what is wrong.
@@ -175,68 +176,69 @@ void draw_meter(const Painter& painter, const Device& device, int column, int ro
           ? fmt::format("{} {}", health_word(HealthState::failed), model_of(device))
       : is_kept && !has_state ? reserved_for(device, snapshot)
                               : model_of(device),
-      columns.name, false,
+      columns.name, left,
       is_failed ? Tone::bad
       : is_kept ? Tone::high
                 : Tone::plain);
   if (is_out_of_use(device)) {
     const std::string why = device.unusable_because.empty() ? std::string(tr("it fell off the bus"))
                                                             : device.unusable_because.shown();
-    painter.cell(at, row, why, column + width - at, false, Tone::bad);
+    painter.cell(at, row, why, column + width - at, left, Tone::bad);
     return;
   }
   const double busy = share_of(device.utilization_gpu);
   const auto tone = [](bool is_known, double share) {
     return is_known ? tone_of_share(share) : Tone::dim;
   };
-  add(percent_of(device.utilization_gpu, style), columns.percent, true,
+  add(percent_of(device.utilization_gpu, style), columns.percent, right,
       tone(device.utilization_gpu.has_value(), busy));
   if (device.utilization_gpu.get()) painter.meter(at, row, columns.bar, busy);
   at += columns.bar;
   const double full = memory_share(device);
-  add(memory_of(device, style), columns.memory, true, tone(device.memory_used.has_value(), full));
+  add(memory_of(device, style), columns.memory, right, tone(device.memory_used.has_value(), full));
   if (device.memory_used.get()) painter.meter(at, row, columns.bar, full);
   at += columns.bar + 1;
-  add(power_of(device, style), columns.power, true, Tone::plain);
-  add(temperature_of(device, painter), columns.heat, true, tone_of_heat(device));
-  add(reading_text(device.fan_speed, style, percent_text), columns.fan, true, Tone::plain);
-  add(reading_text(device.clock_sm, style, berth::clock_text), columns.clock, true, Tone::plain);
-  add(pcie_text(device, style), columns.pcie, true, Tone::plain);
+  add(power_of(device, style), columns.power, right, Tone::plain);
+  add(temperature_of(device, painter), columns.heat, right, tone_of_heat(device));
+  add(reading_text(device.fan_speed, style, percent_text), columns.fan, right, Tone::plain);
+  add(reading_text(device.clock_sm, style, berth::clock_text), columns.clock, right, Tone::plain);
+  add(pcie_text(device, style), columns.pcie, right, Tone::plain);
   add(std::string(is_failed ? health_word(HealthState::failed)
                             : state_word(state_of(device, seen.index))),
-      columns.state, false,
+      columns.state, left,
       is_failed ? Tone::bad
       : is_kept ? Tone::high
                 : Tone::plain);
   add(is_kept ? fmt::format("→{}", fmt::join(users_waiting_for(device, snapshot), ","))
               : holders_of(device, seen),
-      columns.holder, false, Tone::plain);
-  add(run_of(device, seen), columns.run, false, Tone::dim);
+      columns.holder, left, Tone::plain);
+  add(run_of(device, seen), columns.run, left, Tone::dim);
 }
 
 /// What the columns below are, where there is a row for it.
 void draw_meter_heads(const Painter& painter, int column, int row, int width) {
+  using enum Align;
   const MeterColumns columns = meter_columns(width);
   int at = column;
-  const auto add = [&](std::string_view title, int taken, bool right) {
+  const auto add = [&](std::string_view title, int taken, Align align) {
     if (taken == 0) return;
-    painter.cell(at, row, title, taken, right, Tone::dim);
+    painter.cell(at, row, title, taken, align, Tone::dim);
     at += taken + 1;
   };
-  add(tr("GPU"), columns.index, true);
-  add(tr("NAME"), columns.name, false);
-  add(tr("UTIL"), columns.percent, true);
+  add(tr("GPU"), columns.index, right);
+  add(tr("NAME"), columns.name, left);
+  add(tr("UTIL"), columns.percent, right);
   at += columns.bar;
-  add(tr("MEMORY"), columns.memory, true);
+  add(tr("MEMORY"), columns.memory, right);
   at += columns.bar + 1;
-  add(tr("POWER"), columns.power, true);
-  add(tr("TEMP"), columns.heat, true);
-  add(tr("FAN"), columns.fan, true);
-  add(tr("CLOCK"), columns.clock, true);
-  add(tr("PCIE"), columns.pcie, true);
-  add(tr("STATE"), columns.state, false);
-  add(tr("USERS"), columns.holder, false);
-  add(tr("RUN"), columns.run, false);
+  add(tr("POWER"), columns.power, right);
+  add(tr("TEMP"), columns.heat, right);
+  add(tr("FAN"), columns.fan, right);
+  add(tr("CLOCK"), columns.clock, right);
+  add(tr("PCIE"), columns.pcie, right);
+  add(tr("STATE"), columns.state, left);
+  add(tr("USERS"), columns.holder, left);
+  add(tr("RUN"), columns.run, left);
 }
 
 float highest_of(const Series* series, float at_least) {
@@ -351,7 +353,7 @@ std::vector<Painter::Plot> plots_of(const Painter& painter, const Device& device
 /// narrow to read.
 void draw_strip(const Painter& painter, const Device& device, int column, int row, int width,
                 int height) {
-  painter.cell(column, row, short_name(device), 4, true, Tone::bold);
+  painter.cell(column, row, short_name(device), 4, Align::right, Tone::bold);
   constexpr int label = 5;
   constexpr int narrowest = 14;
   std::vector<Painter::Plot> plots = plots_of(painter, device);

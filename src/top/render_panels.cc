@@ -76,15 +76,8 @@ std::string list_of_devices(const std::vector<ClaimedDevice>& devices, const See
 /// "name   value", the value wrapped under itself.
 void add_fact(std::vector<PanelLine>& lines, std::string_view name, std::string_view value,
               const Painter& painter) {
-  constexpr int column = 16;
-  std::string first = own(name, painter.style);
-  const int pad = std::max(1, column - display_width(first));
-  first += std::string(static_cast<std::size_t>(pad), ' ');
-  const std::string text =
-      wrapped(first, own(printable(value), painter.style), column, painter.style);
-  for (const std::string_view line : split(std::string_view(text), '\n')) {
-    if (!line.empty()) lines.push_back({std::string(line)});
-  }
+  const Style& style = painter.style;
+  add_lines(lines, labelled(own(name, style), 16, own(printable(value), style), style));
 }
 
 template <class T, class Text>
@@ -207,30 +200,28 @@ void draw_process_charts(const Painter& painter, int row, int rows) {
 
 }  // namespace
 
-void add_wrapped(std::vector<PanelLine>& lines, std::string_view text, Tone tone, int indent,
-                 const Painter& painter) {
-  const std::string first(static_cast<std::size_t>(indent), ' ');
-  const std::string broken =
-      wrapped(first, own(printable(text), painter.style), indent + 2, painter.style);
-  for (const std::string_view line : split(std::string_view(broken), '\n')) {
+void add_lines(std::vector<PanelLine>& lines, std::string_view text, Tone tone) {
+  for (const std::string_view line : split(text, '\n')) {
     if (!line.empty()) lines.push_back({std::string(line), tone});
   }
 }
 
+void add_wrapped(std::vector<PanelLine>& lines, std::string_view text, Tone tone, int indent,
+                 const Painter& painter) {
+  const std::string first(static_cast<std::size_t>(indent), ' ');
+  add_lines(lines, wrapped(first, own(printable(text), painter.style), indent + 2, painter.style),
+            tone);
+}
+
 std::vector<PanelLine> help_lines(const Painter& painter) {
   std::vector<PanelLine> lines;
-  constexpr int column = 19;
+  const Style& style = painter.style;
   for (const Binding& binding : bindings()) {
-    std::string first = own(tr(binding.keys), painter.style);
-    first.resize(
-        first.size() + static_cast<std::size_t>(std::max(1, column - display_width(first))), ' ');
-    const bool narrow = painter.style.width < 60;
-    if (narrow) lines.push_back({first, Tone::key});
-    const std::string text = wrapped(narrow ? "    " : first, own(tr(binding.what), painter.style),
-                                     narrow ? 4 : column, painter.style);
-    for (const std::string_view line : split(std::string_view(text), '\n')) {
-      if (!line.empty()) lines.push_back({std::string(line)});
-    }
+    const std::string keys = own(tr(binding.keys), style);
+    const std::string what = own(tr(binding.what), style);
+    const bool narrow = style.width < 60;
+    if (narrow) lines.push_back({keys, Tone::key});
+    add_lines(lines, narrow ? wrapped("    ", what, 4, style) : labelled(keys, 19, what, style));
   }
   return lines;
 }

@@ -19,23 +19,6 @@ namespace berth::top {
 
 namespace {
 
-std::string words_of(Presence presence) {
-  switch (presence) {
-    case Presence::gone:
-      return std::string(tr("gone")) + " " + std::string(tr("(ended; its memory is still held)"));
-    case Presence::elsewhere:
-      return std::string(tr("(outside this container)"));
-    case Presence::hidden:
-      return std::string(tr("(not visible from here)"));
-    case Presence::zombie:
-      return std::string(tr("zombie"));
-    case Presence::alive:
-    case Presence::stuck:
-      break;
-  }
-  return {};
-}
-
 std::string tree_mark(const UseRow& row, const Style& style) {
   if (row.depth == 0) return {};
   const auto indent = static_cast<std::size_t>(std::min(row.depth - 1, 12)) * 2;
@@ -94,7 +77,7 @@ std::string of_process(const UseRow& row, const Painter& painter) {
 
 using enum Align;
 // Fixed widths: a table whose columns move from look to look cannot be read.
-constexpr auto columns = std::to_array<TableColumn>({
+constexpr auto columns = std::to_array<ProcessColumn>({
     {as_key("GPU"), {4, 4, 0}, left, SortKey::device, device_cell},
     {as_key("PID"), {8, 7, 0}, right, SortKey::pid, pid_cell},
     {as_key("USER"), {10, 6, 1}, left, SortKey::user, of_process<&HostProcess::user>},
@@ -130,7 +113,7 @@ constexpr auto columns = std::to_array<TableColumn>({
     {as_key("COMMAND"), {10, 10, 0}, left, SortKey::command, command_cell},
 });
 
-std::string header_text(const TableColumn& column, const State& state, const Style& style) {
+std::string header_text(const ProcessColumn& column, const State& state, const Style& style) {
   std::string text(tr(column.title));
   if (!column.sort) return text;
   for (std::size_t i = 0; i < state.sort.size(); ++i) {
@@ -175,7 +158,7 @@ void draw_header(const Painter& painter, const std::vector<PlacedColumn>& placed
   painter.screen.fill(0, row, painter.screen.size().columns, Tone::header);
   for (const PlacedColumn& one : placed) {
     const std::string text = header_text(one.column, painter.state, painter.style);
-    painter.cell(one.at, row, text, one.width, one.column.align == right, Tone::header);
+    painter.cell(one.at, row, text, one.width, one.column.align, Tone::header);
   }
   const std::string filter = filter_text(painter.state);
   if (filter.empty()) return;
@@ -215,14 +198,18 @@ std::string nothing_text(const State& state) {
 }  // namespace
 
 std::string unknown_command(const UseRow& row, const Host& host) {
-  return words_of(presence_of(row.process, host));
+  const Presence presence = presence_of(row.process, host);
+  if (presence == Presence::alive || presence == Presence::stuck) return {};
+  if (presence == Presence::zombie) return std::string(tr("zombie"));
+  const std::string why(unseen_words(presence));
+  return presence == Presence::gone ? std::string(tr("gone")) + " " + why : why;
 }
 
 std::vector<PlacedColumn> table_columns(const State& state) {
   constexpr int room_for_rare_columns = 140;
   const bool has_rare = state.size.columns >= room_for_rare_columns;
   std::vector<ColumnWidth> wanted;
-  for (const TableColumn& column : columns) {
+  for (const ProcessColumn& column : columns) {
     wanted.push_back(column.room);
     if (column.rare && !has_rare) wanted.back().wanted = 0;
   }
@@ -245,7 +232,7 @@ void draw_table(const Painter& painter) {
   const std::vector<PlacedColumn> placed = table_columns(state);
   draw_header(painter, placed);
   if (state.rows.empty() && layout.table_rows > 0) {
-    painter.cell(1, layout.table_row, nothing_text(state), painter.screen.size().columns - 1, false,
+    painter.cell(1, layout.table_row, nothing_text(state), painter.screen.size().columns - 1, left,
                  Tone::dim);
   }
   for (int i = 0; i < layout.table_rows; ++i) {
@@ -257,7 +244,7 @@ void draw_table(const Painter& painter) {
     painter.screen.fill(0, y, painter.screen.size().columns, tone);
     if (is_marked(state, row)) painter.say(0, y, "*", tone);
     for (const auto& [column, at, width] : placed) {
-      painter.cell(at, y, column.text(row, painter), width, column.align == right, tone);
+      painter.cell(at, y, column.text(row, painter), width, column.align, tone);
     }
   }
 }

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/device_name.h"
-#include "view/paint.h"
 #include "view/status_rows.h"
 #include "view/values.h"
 
@@ -79,12 +78,20 @@ std::string heading_text(const FitAnswer& answer, const Style& style) {
   return text;
 }
 
-std::string row_text(std::string_view label, const std::string& size, Paint paint,
-                     const Style& style) {
-  Line line(style);
-  line.add("  ").cell(own(label, style), 22, Align::left, paint);
-  line.add(size, paint);
-  return line.text();
+std::string parts_text(const Estimate& estimate, const Style& style) {
+  static constexpr TableColumn columns[] = {{.least = 22}, {}};
+  std::vector<TableRow> rows;
+  const auto add = [&](std::string_view label, std::string size, Paint paint) {
+    rows.push_back({{"  " + own(label, style), paint}, {std::move(size), paint}});
+  };
+  for (const PartSize& part : estimate.parts) {
+    add(part_words(part.part), range_text(part.size, style), Paint::plain);
+  }
+  add(tr("together"),
+      estimate.at_least ? (style.utf8 ? "≥ " : ">= ") + bytes_text(estimate.total.low)
+                        : range_text(estimate.total, style),
+      Paint::bold);
+  return Table(columns, std::move(rows), 2, style).rows_text();
 }
 
 struct Judgement {
@@ -103,8 +110,9 @@ Judgement judgement(Verdict verdict) {
   return {"", Paint::plain};
 }
 
-std::string verdict_line(const DeviceVerdict& row, const Style& style) {
-  Line line(style);
+constexpr auto here_columns = std::to_array<TableColumn>({{.least = 8}, {.least = 9}, {}, {}, {}});
+
+TableRow here_cells(const DeviceVerdict& row, const Style& style) {
   const DeviceHere& device = row.device;
   const std::string number = device.index ? fmt::format("GPU {}", *device.index) : "GPU ?";
   const bool is_taken = row.now == Verdict::too_small && row.if_empty != Verdict::too_small &&
@@ -112,15 +120,14 @@ std::string verdict_line(const DeviceVerdict& row, const Style& style) {
   const Judgement now = is_taken  ? Judgement{state_word(device.state), state_paint(device.state)}
                         : row.now ? judgement(*row.now)
                                   : Judgement{tr("not known"), Paint::dim};
-  line.add("  ").cell(number, 8, Align::left);
-  line.cell(own(now.words, style), 11, Align::left, now.paint);
   const std::string free = reading_text(device.free, style, bytes_text);
   const std::string total = reading_text(device.total, style, bytes_text);
-  line.add(own(trf("{} free, of {}", free, total), style)).add("  ");
-  line.add(without_maker(outside(device.name, style)), Paint::dim);
   const bool waits = is_taken && row.if_empty == Verdict::fits;
-  if (waits) line.add("  " + own(tr("(would, were it free)"), style), Paint::dim);
-  return line.text();
+  return {"  " + number,
+          {own(now.words, style), now.paint},
+          own(trf("{} free, of {}", free, total), style),
+          {std::string(without_maker(outside(device.name, style))), Paint::dim},
+          {waits ? own(tr("(would, were it free)"), style) : std::string(), Paint::dim}};
 }
 
 std::string here_text(const FitAnswer& answer, const Style& style) {
@@ -129,7 +136,9 @@ std::string here_text(const FitAnswer& answer, const Style& style) {
     return text + wrapped("  ", outside(answer.here_problem.shown(), style), 2, style);
   }
   if (answer.here.empty()) return text + "  " + own(tr("no GPU"), style) + "\n";
-  for (const DeviceVerdict& row : answer.here) text += verdict_line(row, style);
+  std::vector<TableRow> rows;
+  for (const DeviceVerdict& row : answer.here) rows.push_back(here_cells(row, style));
+  text += Table(here_columns, std::move(rows), 2, style).rows_text();
   const std::size_t fits = count_of(answer.here, Verdict::fits);
   const std::size_t tight = count_of(answer.here, Verdict::tight);
   if (answer.workload.gpus > 1) {
@@ -161,36 +170,34 @@ std::string here_text(const FitAnswer& answer, const Style& style) {
   return text;
 }
 
-std::string card_line(const CardVerdict& row, const Style& style) {
+constexpr auto card_columns = std::to_array<TableColumn>({{.least = 11}, {.least = 8}, {}, {}});
+
+TableRow card_cells(const CardVerdict& row, const Style& style) {
   const Judgement judged = judgement(row.verdict);
-  Line line(style);
-  line.add("  ").cell(own(judged.words, style), 11, Align::left, judged.paint);
-  line.cell(bytes_text(usable_memory(*row.card)), 10, Align::left);
-  line.add(row.card->name);
-  if (!row.lacks_precision) {
-    line.add("  " + own(tr("(not known whether it has arithmetic of this type)"), style),
-             Paint::dim);
-  } else if (*row.lacks_precision) {
-    line.add("  " + own(tr("(has no arithmetic of this type)"), style), Paint::dim);
-  }
-  return line.text();
+  const std::string_view lack = !row.lacks_precision
+                                    ? tr("(not known whether it has arithmetic of this type)")
+                                : *row.lacks_precision ? tr("(has no arithmetic of this type)")
+                                                       : std::string_view();
+  return {{"  " + own(judged.words, style), judged.paint},
+          bytes_text(usable_memory(*row.card)),
+          std::string(row.card->name),
+          {own(lack, style), Paint::dim}};
 }
 
 std::string cards_text(const FitAnswer& answer, const Style& style) {
-  if (answer.all_cards) {
-    std::string text = own(tr("Every card:"), style) + "\n";
-    for (const CardVerdict& row : answer.cards) text += card_line(row, style);
-    return text;
-  }
-  std::string text = own(tr("Anywhere, the smallest that fit (--all: every card):"), style) + "\n";
-  std::size_t shown = 0;
+  std::vector<TableRow> rows;
   for (const CardVerdict& row : answer.cards) {
-    if (row.verdict != Verdict::fits || row.lacks_precision != false || shown == cards_shown)
-      continue;
-    text += card_line(row, style);
-    ++shown;
+    const bool fits = row.verdict == Verdict::fits && row.lacks_precision == false;
+    if (!answer.all_cards && (!fits || rows.size() == cards_shown)) continue;
+    rows.push_back(card_cells(row, style));
   }
-  if (shown == 0) {
+  const bool has_none = rows.empty() && !answer.all_cards;
+  std::string text =
+      own(answer.all_cards ? tr("Every card:")
+                           : tr("Anywhere, the smallest that fit (--all: every card):"),
+          style) +
+      "\n" + Table(card_columns, std::move(rows), 2, style).rows_text();
+  if (has_none) {
     text += wrapped("  ", own(tr("no single card; --gpus N --shard fsdp or tp divides it"), style),
                     2, style);
   }
@@ -226,14 +233,7 @@ std::string run_line(const FitAnswer& answer) {
 std::string render_fit(const FitAnswer& answer, const Style& style) {
   std::string text = simulated_line(answer.simulated, style);
   text += wrapped("", heading_text(answer, style), 2, style, Paint::bold);
-  for (const PartSize& part : answer.estimate.parts) {
-    text += row_text(part_words(part.part), range_text(part.size, style), Paint::plain, style);
-  }
-  const ByteRange& total = answer.estimate.total;
-  text += row_text(tr("together"),
-                   answer.estimate.at_least ? (style.utf8 ? "≥ " : ">= ") + bytes_text(total.low)
-                                            : range_text(total, style),
-                   Paint::bold, style);
+  text += parts_text(answer.estimate, style);
   text += "\n" + here_text(answer, style);
   text += "\n" + cards_text(answer, style);
   text += "\n" + assumptions_text(answer, style);

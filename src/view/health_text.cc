@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "snapshot/questions.h"
+#include "view/table.h"
 #include "view/values.h"
 
 namespace berth {
@@ -84,20 +85,16 @@ std::string render_health(const std::vector<DeviceHealth>& devices, const Snapsh
   if (devices.empty()) {
     text += own(tr("No device whose health could be examined."), style) + "\n";
   }
-  int widest = 0;
+  static constexpr TableColumn columns[] = {{.align = Align::right, .least = 4}, {}, {}};
+  std::vector<TableRow> rows;
   for (const DeviceHealth& health : devices) {
-    widest = std::max(widest, display_width(own(health_word(health.state), style)));
+    rows.push_back({health.index ? std::to_string(*health.index) : std::string(absent_mark(style)),
+                    {own(health_word(health.state), style), health_paint(health.state)},
+                    name_text(health, snapshot, style)});
   }
-  for (const DeviceHealth& health : devices) {
-    Line line(style);
-    line.cell(health.index ? std::to_string(*health.index) : std::string(absent_mark(style)), 4,
-              Align::right)
-        .add("  ")
-        .cell(own(health_word(health.state), style), widest, Align::left,
-              health_paint(health.state))
-        .add("  ")
-        .add(name_text(health, snapshot, style));
-    text += line.text() + findings_text(health, style);
+  const Table table(columns, std::move(rows), 2, style);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    text += table.line(i) + findings_text(devices[i], style);
   }
   for (const Problem& problem : snapshot.problems) {
     text += warning_line(outside(problem.message.shown(), style), style);

@@ -12,7 +12,7 @@
 #include "snapshot/device_kind.h"
 #include "snapshot/device_name.h"
 #include "snapshot/questions.h"
-#include "view/paint.h"
+#include "view/table.h"
 #include "view/values.h"
 
 namespace berth {
@@ -186,7 +186,7 @@ std::vector<ManifestSection> manifest_sections(const Manifest& manifest, const S
 }
 
 std::string render_manifest(const Manifest& manifest, const Style& style) {
-  constexpr int label_columns = 22;
+  static constexpr TableColumn columns[] = {{.least = 22}, {.wraps = true}};
   std::string text = simulated_line(manifest.given.simulated, style);
   text += Line(style).add(date_time_text(manifest.started, style), Paint::dim).text();
   if (manifest.given.devices.empty()) {
@@ -195,10 +195,11 @@ std::string render_manifest(const Manifest& manifest, const Style& style) {
   }
   for (const ManifestSection& section : manifest_sections(manifest, style)) {
     text += "\n" + Line(style).add(outside(section.heading, style), Paint::bold).text();
+    std::vector<TableRow> rows;
     for (const ManifestRow& row : section.rows) {
-      text += labelled("  " + outside(row.label, style) + "  ", label_columns + 2,
-                       outside(row.value, style), style);
+      rows.push_back({"  " + outside(row.label, style), outside(row.value, style)});
     }
+    text += Table(columns, std::move(rows), 2, style).rows_text();
   }
   for (const Problem& problem : manifest.given.problems) {
     text += "\n" + warning_line(outside(problem.message.shown(), style), style);

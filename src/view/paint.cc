@@ -116,12 +116,17 @@ Line& Line::space_to(int column) {
   return *this;
 }
 
+CellText in_columns(std::string_view text, int columns, Align align, const Style& style) {
+  CellText cell{cut_to_width(text, columns, !style.utf8)};
+  const int blank = std::max(0, columns - display_width(cell.text));
+  (align == Align::right ? cell.before : cell.after) = blank;
+  return cell;
+}
+
 Line& Line::cell(std::string_view text, int columns, Align align, Paint paint) {
-  const int start = width_;
-  const std::string shown = cut_to_width(text, columns, !style_.utf8);
-  if (align == Align::right) space_to(start + columns - display_width(shown));
-  add(shown, paint);
-  return space_to(start + columns);
+  const CellText cell = in_columns(text, columns, align, style_);
+  space_to(width_ + cell.before).add(cell.text, paint);
+  return space_to(width_ + cell.after);
 }
 
 std::string Line::text() const {
@@ -144,6 +149,23 @@ std::string Line::text() const {
     room -= width;
   }
   return line + "\n";
+}
+
+std::string Line::text_before(std::string_view sentence, Paint paint) const {
+  if (sentence.empty()) return text();
+  const std::string indent(static_cast<std::size_t>(width_), ' ');
+  const std::string beneath = wrapped(indent, sentence, width_, style_);
+  std::string all;
+  for (const Piece& piece : pieces_) all += painted(piece.text, piece.paint, style_);
+  std::size_t written = indent.size();  // of the first line, whose indent the pieces are
+  for (const std::string_view line : split(std::string_view(beneath), '\n')) {
+    if (line.empty()) continue;
+    const std::size_t blanks = std::max(line.find_first_not_of(' '), written);
+    all += line.substr(written, blanks - written);
+    all += painted(line.substr(blanks), paint, style_) + "\n";
+    written = 0;
+  }
+  return all;
 }
 
 std::string wrapped(std::string_view first_indent, std::string_view text, int next_indent,
@@ -195,7 +217,7 @@ std::string advice_line(std::string_view text, const Style& style, Paint paint) 
 std::string labelled(std::string_view label, int columns, std::string_view value,
                      const Style& style, Paint paint) {
   std::string start(label);
-  start.append(static_cast<std::size_t>(std::max(columns - display_width(start), 0)), ' ');
+  start.append(static_cast<std::size_t>(std::max(columns - display_width(start), 1)), ' ');
   return wrapped(start, value, display_width(start), style, paint);
 }
 

@@ -26,6 +26,16 @@ enum class Paint { plain, dim, bold, red, green, yellow, blue };
 
 enum class Align { left, right };
 
+/// A text in so many columns: cut to them, with the blanks before and behind it that fill them.
+struct CellText {
+  std::string text;
+  int before = 0;
+  int after = 0;
+};
+/// Of a text that is outside() or own() already.
+[[nodiscard]] CellText in_columns(std::string_view text, int columns, Align align,
+                                  const Style& style);
+
 /// One line of a picture. Knows how wide it is and never becomes wider than the style's width.
 class Line {
  public:
@@ -38,6 +48,8 @@ class Line {
   [[nodiscard]] int width() const { return width_; }
   /// Cut to the style's width, without spaces at the end, with a line break.
   [[nodiscard]] std::string text() const;
+  /// With a sentence behind it, which is wrapped beneath itself.
+  [[nodiscard]] std::string text_before(std::string_view sentence, Paint paint) const;
 
  private:
   struct Piece {
@@ -64,7 +76,7 @@ class Line {
 /// "  → …": what to do about the line above.
 [[nodiscard]] std::string advice_line(std::string_view text, const Style& style,
                                       Paint paint = Paint::plain);
-/// The label in `columns`, the value behind it and wrapped beneath itself.
+/// The label in `columns` and a blank at least, the value behind it and wrapped beneath itself.
 [[nodiscard]] std::string labelled(std::string_view label, int columns, std::string_view value,
                                    const Style& style, Paint paint = Paint::plain);
 

@@ -15,7 +15,7 @@
 #include "snapshot/device_kind.h"
 #include "snapshot/device_name.h"
 #include "snapshot/questions.h"
-#include "view/paint.h"
+#include "view/table.h"
 #include "view/values.h"
 
 namespace berth {
@@ -76,26 +76,18 @@ struct DeviceRow {
 /// Rows with number and name in columns of their own. Their text is wrapped beneath itself, so that
 /// nothing of a reason is lost.
 std::string rows_text(const std::vector<DeviceRow>& rows, const Style& style) {
-  int number = 0;
-  int name = 0;
+  const int third = style.width / 3;
+  const TableColumn columns[] = {{.most = 2 + std::max(third, 6)},
+                                 {.when_empty = WhenEmpty::goes, .most = third},
+                                 {.wraps = true}};
+  const bool has_room = style.width >= 60;
+  std::vector<TableRow> cells;
   for (const DeviceRow& row : rows) {
-    number = std::max(number, display_width(row.device.number));
-    name = std::max(name, display_width(row.device.name));
+    cells.push_back({{"  " + row.device.number, row.paint},
+                     {has_room ? row.device.name : std::string(), row.paint},
+                     {row.text, row.paint}});
   }
-  number = std::min(number, std::max(style.width / 3, 6));
-  name = style.width >= 60 ? std::min(name, style.width / 3) : 0;
-  const auto fixed = [&](const std::string& text, int columns) {
-    std::string cell = cut_to_width(text, columns, !style.utf8);
-    cell.append(static_cast<std::size_t>(std::max(columns - display_width(cell), 0)), ' ');
-    return cell + "  ";
-  };
-  std::string text;
-  for (const DeviceRow& row : rows) {
-    std::string start = "  " + fixed(row.device.number, number);
-    if (name > 0) start += fixed(row.device.name, name);
-    text += wrapped(start, row.text, display_width(start), style, row.paint);
-  }
-  return text;
+  return Table(columns, std::move(cells), 2, style).rows_text();
 }
 
 /// What is said of several devices with numbers in a row is said once: "GPU 0-7".

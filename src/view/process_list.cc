@@ -105,14 +105,7 @@ std::string command_text(const HostProcess* process, Presence presence, const St
   if (process != nullptr && process->executable_name.get()) {
     return "[" + outside(*process->executable_name.get(), style) + "]";
   }
-  switch (presence) {
-    case Presence::gone:
-      return own(tr("(ended; its memory is still held)"), style);
-    case Presence::elsewhere:
-      return own(tr("(outside this container)"), style);
-    default:
-      return own(tr("(not visible from here)"), style);
-  }
+  return own(unseen_words(presence), style);
 }
 
 TableCell state_cell(const ProcessRow& row, const Style& style) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/tr.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -41,6 +42,12 @@ Presence presence_of(const HostProcess* process, const Host& host) {
   const std::string state = process->state.get() ? *process->state.get() : "";
   if (state == "Z" || state == "X") return Presence::zombie;
   return process->stuck ? Presence::stuck : Presence::alive;
+}
+
+std::string_view unseen_words(Presence presence) {
+  if (presence == Presence::gone) return tr("(ended; its memory is still held)");
+  if (presence == Presence::elsewhere) return tr("(outside this container)");
+  return tr("(not visible from here)");
 }
 
 bool is_of(const std::string& user, const HostProcess* process) {

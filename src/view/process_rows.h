@@ -20,6 +20,8 @@ enum class Presence {
   hidden      // /proc does not show other users' processes
 };
 [[nodiscard]] std::string_view name_of(Presence presence);
+/// In place of a command that cannot be read, in the reader's language.
+[[nodiscard]] std::string_view unseen_words(Presence presence);
 /// Null: nothing is known of it.
 [[nodiscard]] Presence presence_of(const HostProcess* process, const Host& host);
 

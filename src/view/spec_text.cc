@@ -12,7 +12,7 @@
 #include "cards/find.h"
 #include "cards/rates.h"
 #include "snapshot/device_kind.h"
-#include "view/paint.h"
+#include "view/table.h"
 #include "view/values.h"
 
 namespace berth {
@@ -249,23 +249,20 @@ std::string_view lack_words(Lack lack) {
 
 using Subjects = std::vector<SpecSubject>;
 
-std::string rows_of(const std::vector<SpecRow>& rows, const Subjects& subjects, int column,
-                    const Style& style) {
-  std::string text;
+/// Of each row that says something of any of them.
+std::vector<TableRow> rows_of(const std::vector<SpecRow>& rows, const Subjects& subjects,
+                              const Style& style) {
+  std::vector<TableRow> filled;
   for (const SpecRow& row : rows) {
-    std::vector<std::string> cells;
-    for (const SpecSubject& subject : subjects)
-      cells.push_back(own(row.cell(subject, style), style));
-    const auto absent = [&](const std::string& cell) { return cell == absent_mark(style); };
-    if (std::ranges::all_of(cells, absent)) continue;
-    Line line(style);
-    line.cell("  " + own(tr(row.label), style), label_column, Align::left, Paint::dim);
-    for (const std::string& cell : cells) {
-      line.add(" ").cell(cell, column - 1, Align::left);
+    TableRow cells = {{"  " + own(tr(row.label), style), Paint::dim}};
+    bool says_something = false;
+    for (const SpecSubject& subject : subjects) {
+      cells.emplace_back(own(row.cell(subject, style), style));
+      says_something = says_something || cells.back().text != absent_mark(style);
     }
-    text += line.text();
+    if (says_something) filled.push_back(std::move(cells));
   }
-  return text;
+  return filled;
 }
 
 std::string indices_text(const SpecSubject& subject) {
@@ -279,21 +276,21 @@ std::string indices_text(const SpecSubject& subject) {
 
 /// As many side by side as the width has room for.
 std::string block(const Subjects& subjects, int column, const Style& style) {
-  std::string text;
+  std::vector<TableColumn> columns = {{.most = label_column, .least = label_column}};
+  columns.resize(subjects.size() + 1, {.most = column - 1, .least = column - 1});
+  const auto drawn = [&](std::vector<TableRow> rows) {
+    return Table(columns, std::move(rows), 1, style).rows_text();
+  };
+  std::vector<TableRow> heads(2, TableRow(1));
+  for (const SpecSubject& subject : subjects) {
+    heads[0].emplace_back(title_of(subject, style), Paint::bold);
+    heads[1].emplace_back(own(indices_text(subject), style), Paint::dim);
+  }
   const bool any_here = std::ranges::any_of(
       subjects, [](const SpecSubject& subject) { return !subject.indices.empty(); });
-  Line titles(style);
-  Line places(style);
-  titles.cell("", label_column, Align::left);
-  places.cell("", label_column, Align::left);
-  for (const SpecSubject& subject : subjects) {
-    titles.add(" ").cell(title_of(subject, style), column - 1, Align::left, Paint::bold);
-    places.add(" ").cell(own(indices_text(subject), style), column - 1, Align::left, Paint::dim);
-  }
-  text += titles.text();
-  if (any_here) text += places.text();
-  text += rows_of(fact_rows(), subjects, column, style);
-  const std::string rates = rows_of(rate_rows(), subjects, column, style);
+  if (!any_here) heads.pop_back();
+  std::string text = drawn(std::move(heads)) + drawn(rows_of(fact_rows(), subjects, style));
+  const std::string rates = drawn(rows_of(rate_rows(), subjects, style));
   if (!rates.empty()) {
     text += own(tr("Peak, 10^12 operations a second, dense:"), style) + "\n" + rates;
   }
@@ -373,24 +370,24 @@ std::string render_spec(const SpecAnswer& answer, const Style& style) {
 }
 
 std::string render_card_list(const Style& style) {
-  std::string text;
+  static constexpr TableColumn columns[] = {{.most = 32},
+                                            {.align = Align::right, .least = 6},
+                                            {.align = Align::right, .least = 5},
+                                            {.least = 14},
+                                            {.align = Align::right, .least = 9}};
+  const std::string absent(absent_mark(style));
+  std::vector<TableRow> rows;
   for (const Card& card : all_cards()) {
     const auto facts = facts_of(card.capability);
-    Line line(style);
-    line.cell(card.name, 32, Align::left)
-        .cell(fmt::format("{} GB", card.memory_gib), 7, Align::right)
-        .cell(card.has_capability()
-                  ? fmt::format("{}.{}", card.capability.major, card.capability.minor)
-                  : std::string(absent_mark(style)),
-              6, Align::right)
-        .cell("  " + std::string(facts ? facts->architecture : card.architecture), 15, Align::left,
-              Paint::dim)
-        .cell(card.bandwidth ? bandwidth_words(*card.bandwidth * 1e9)
-                             : std::string(absent_mark(style)),
-              10, Align::right);
-    text += line.text();
+    rows.push_back(
+        {std::string(card.name),
+         fmt::format("{} GB", card.memory_gib),
+         card.is_nvidia() ? fmt::format("{}.{}", card.capability.major, card.capability.minor)
+                          : absent,
+         {" " + std::string(facts ? facts->architecture : card.architecture), Paint::dim},
+         card.bandwidth ? bandwidth_words(*card.bandwidth * 1e9) : absent});
   }
-  return text;
+  return Table(columns, std::move(rows), 1, style).rows_text();
 }
 
 }  // namespace berth

@@ -187,21 +187,22 @@ std::string device_table(const std::vector<DeviceRow>& rows,
 std::string queue_text(const Snapshot& snapshot, const Style& style) {
   if (snapshot.waiters.empty()) return "";
   std::string text = "\n" + Line(style).add(own(tr("Waiting"), style), Paint::bold).text();
-  int user_width = 0;
-  int wants_width = 0;
+  const TableColumn columns[] = {{.align = Align::right, .least = 3},
+                                 {.most = 16},
+                                 {.align = Align::right, .least = 6},
+                                 {.most = style.width / 3}};
+  std::vector<TableRow> rows;
   for (const Waiter& waiter : snapshot.waiters) {
-    user_width = std::max(user_width, display_width(outside(waiter.user, style)));
-    wants_width = std::max(wants_width, display_width(outside(waiter.wants, style)));
+    rows.push_back({std::to_string(rows.size() + 1),
+                    {outside(waiter.user, style), Paint::bold},
+                    age_text(waiter.since, snapshot.taken),
+                    outside(waiter.wants, style)});
   }
-  user_width = std::min(user_width, 16);
-  wants_width = std::min(wants_width, style.width / 3);
-  int place = 0;
-  for (const Waiter& waiter : snapshot.waiters) {
+  const Table table(columns, rows, 2, style);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Waiter& waiter = snapshot.waiters[i];
     Line line(style);
-    line.cell(std::to_string(++place), 3, Align::right).add("  ");
-    line.cell(outside(waiter.user, style), user_width, Align::left, Paint::bold).add("  ");
-    line.cell(age_text(waiter.since, snapshot.taken), 6, Align::right).add("  ");
-    line.cell(outside(waiter.wants, style), wants_width, Align::left).add("  ");
+    table.add_to(line, rows[i]);
     if (waiter.stuck) {
       line.add(own(tr("does not answer, passed over"), style), Paint::yellow).add("  ");
     }

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
-#include "view/paint.h"
+#include "view/table.h"
 #include "view/values.h"
 
 namespace berth {
@@ -66,18 +66,16 @@ std::string render_support_list(const SupportFile& file, const std::string& path
                                 const Style& style) {
   std::string text = simulated_line(file.simulated, style);
   text += wrapped("", own(trf("What {} would hold:", outside(path, style)), style), 2, style);
-  int name_columns = 4;
+  static constexpr TableColumn columns[] = {{.least = 6}, {.least = 7}, {}};
+  std::vector<TableRow> rows;
   for (const SupportPart& part : file.parts) {
-    name_columns = std::max(name_columns, display_width(part.name));
+    const bool is_there = part.problem.empty();
+    rows.push_back({"  " + part.name,
+                    bytes_text(Bytes(part.text.size())),
+                    {outside(is_there ? part.origin : part.problem, style),
+                     is_there ? Paint::dim : Paint::yellow}});
   }
-  for (const SupportPart& part : file.parts) {
-    Line line(style);
-    line.add("  ").cell(part.name, name_columns + 2, Align::left);
-    line.cell(bytes_text(Bytes(part.text.size())), 9, Align::left);
-    line.add(outside(part.problem.empty() ? part.origin : part.problem, style),
-             part.problem.empty() ? Paint::dim : Paint::yellow);
-    text += line.text();
-  }
+  text += Table(columns, std::move(rows), 2, style).rows_text();
   text += wrapped(
       "",
       own(file.keeps_names

@@ -18,8 +18,8 @@ Table::Table(std::span<const TableColumn> columns, std::vector<TableRow> rows, i
 
 ColumnWidth Table::measured(std::size_t at) const {
   const TableColumn& column = columns_[at];
-  ColumnWidth width{display_width(own(tr(column.header), style_)), column.minimum,
-                    column.drop_order};
+  ColumnWidth width{display_width(own(tr(column.header), style_)),
+                    column.wraps ? 1 : column.minimum, column.drop_order};
   bool filled = column.when_empty == WhenEmpty::stays;
   for (const TableRow& row : rows_) {
     const std::string& text = row[at].text;
@@ -28,7 +28,7 @@ ColumnWidth Table::measured(std::size_t at) const {
         column.when_empty == WhenEmpty::absent_goes && text == absent_mark(style_);
     filled = filled || (!text.empty() && !says_nothing);
   }
-  width.wanted = filled ? std::min(width.wanted, column.most) : 0;
+  width.wanted = filled ? std::max(std::min(width.wanted, column.most), column.least) : 0;
   return width;
 }
 
@@ -42,8 +42,9 @@ void Table::add_to(Line& line, const TableRow& row, std::size_t begin, std::size
 
 std::string Table::drawn(const TableRow& row) const {
   Line line(style_);
-  add_to(line, row);
-  return line.text();
+  const bool wraps = columns_.back().wraps;
+  add_to(line, row, 0, columns_.size() - (wraps ? 1 : 0));
+  return wraps ? line.text_before(row.back().text, row.back().paint) : line.text();
 }
 
 std::string Table::line(std::size_t row) const { return drawn(rows_[row]); }
@@ -56,8 +57,8 @@ std::string Table::head() const {
   return drawn(heads);
 }
 
-std::string Table::text() const {
-  std::string text = head();
+std::string Table::rows_text() const {
+  std::string text;
   for (const TableRow& row : rows_) text += drawn(row);
   return text;
 }

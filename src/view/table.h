@@ -27,13 +27,16 @@ using TableRow = std::vector<TableCell>;
 enum class WhenEmpty { stays, goes, absent_goes };
 
 struct TableColumn {
-  std::string_view header;  // goes through tr()
+  std::string_view header = {};  // goes through tr(); a list has none
   Align align = Align::left;
   /// What it can be cut to. `whole`: never cut, for half a number is a wrong number.
   int minimum = whole;
   int drop_order = 0;  // see ColumnWidth
   WhenEmpty when_empty = WhenEmpty::stays;
   int most = whole;  // wider than this it never is
+  int least = 0;     // nor narrower, where it is shown
+  /// For a last column of sentences: what does not fit stands beneath itself, and is not cut.
+  bool wraps = false;
   static constexpr int whole = 1 << 20;
 };
 
@@ -51,7 +54,9 @@ class Table {
   void add_to(Line& line, const TableRow& row, std::size_t begin = 0,
               std::size_t end = std::string::npos) const;
   /// The head, then each row.
-  [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::string text() const { return head() + rows_text(); }
+  /// Of a list, whose columns speak for themselves.
+  [[nodiscard]] std::string rows_text() const;
 
  private:
   [[nodiscard]] ColumnWidth measured(std::size_t at) const;

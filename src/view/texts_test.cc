@@ -13,6 +13,7 @@
 #include "view/leases_text.h"
 #include "view/placement_text.h"
 #include "view/runs_text.h"
+#include "view/topology_text.h"
 
 namespace berth {
 namespace {
@@ -277,6 +278,13 @@ TEST(RunsText, EndLineSaysHowLongOnWhatAndWhatWasUsed) {
   EXPECT_TRUE(render_end_line(run, {}).starts_with("SIMULATED end unknown after"));
   EXPECT_TRUE(
       render_end_line(run, {}).ends_with("kWh; figures invented by the simulated server\n"));
+}
+
+TEST(TopologyText, StandsBeneathItselfWhereNothingIsKnown) {
+  const Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).gpu("B", 80_GiB).build();
+  EXPECT_THAT(render_topology(host, {}, {}, {}), HasSubstr("  GPU     0     1  NUMA CPUs\n"
+                                                           "    0     X     –     – –\n"
+                                                           "    1     –     X     – –\n"));
 }
 
 TEST(RunsText, WhatASimulatedServerInventedIsNotToldAsMeasured) {

@@ -4,13 +4,12 @@
 #include <vector>
 
 #include "base/json_archive.h"
-#include "base/text.h"
 #include "base/tr.h"
 #include "place/together.h"
 #include "snapshot/details.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/device_name.h"
-#include "view/paint.h"
+#include "view/table.h"
 #include "view/values.h"
 
 namespace berth {
@@ -25,12 +24,6 @@ std::vector<const Device*> whole_devices(const Snapshot& snapshot) {
   return devices;
 }
 
-std::string cell(std::string_view text, std::size_t width) {
-  std::string padded(text);
-  if (padded.size() < width) padded.insert(0, width - padded.size(), ' ');
-  return padded + " ";
-}
-
 /// Makers other than NVIDIA have links of other names between their cards.
 std::string link_word(const Device& a, Joint joint) {
   if (joint.kind != LinkKind::nvlink || is_of(unnamed_vendor, a)) return word_of(joint);
@@ -39,22 +32,29 @@ std::string link_word(const Device& a, Joint joint) {
 
 std::string matrix(const std::vector<const Device*>& devices, const JointTable& joints,
                    const Style& style) {
-  constexpr std::size_t width = 5;
-  std::string text = cell("GPU", width);
-  for (const Device* device : devices) text += cell(index_or_id(*device), width);
-  text += cell("NUMA", width) + "CPUs\n";
+  std::vector<TableColumn> columns(devices.size() + 2, {.align = Align::right, .least = 5});
+  columns.push_back({});
+  TableRow head = {std::string("GPU")};
+  for (const Device* device : devices) head.emplace_back(index_or_id(*device));
+  head.emplace_back("NUMA");
+  head.emplace_back("CPUs");
+  std::vector<TableRow> rows = {std::move(head)};
+  const std::string absent(absent_mark(style));
   for (std::size_t a = 0; a < devices.size(); ++a) {
-    text += cell(index_or_id(*devices[a]), width);
+    TableRow row = {index_or_id(*devices[a])};
     for (std::size_t b = 0; b < devices.size(); ++b) {
       const std::string word = link_word(*devices[a], joints.at(a, b));
-      text += cell(word.empty() ? std::string(absent_mark(style)) : word, width);
+      row.emplace_back(word.empty() ? absent : word);
     }
     const auto& node = devices[a]->numa_node.get();
-    text += cell(node ? std::to_string(*node) : std::string(absent_mark(style)), width);
+    row.emplace_back(node ? std::to_string(*node) : absent);
     const auto cpus = devices[a]->details.get<std::string>(Detail::cpu_affinity);
-    text += (cpus.get() ? outside(*cpus.get(), style) : std::string(absent_mark(style))) + "\n";
+    row.emplace_back(cpus.get() ? outside(*cpus.get(), style) : absent);
+    rows.push_back(std::move(row));
   }
-  return text;
+  Style uncut = style;  // a matrix that lacks its last cards is wrong
+  uncut.width = TableColumn::whole;
+  return Table(columns, std::move(rows), 1, uncut).rows_text();
 }
 
 std::string chosen_text(const Placement& placement) {

@@ -89,14 +89,14 @@ int check(const std::string& path, std::int64_t from, std::int64_t to) {
   }
   auto reader = HistoryReader::open(path);
   if (!reader) return complain(reader.error());
-  const auto series = reader->series({.device = DeviceId("GPU-a"),
+  const auto series = reader->series({.devices = {DeviceId("GPU-a")},
                                       .metric = "power_draw_milliwatts",
                                       .since = {start + from * 1000},
                                       .until = {start + to * 1000},
                                       .points = static_cast<std::size_t>(to - from)});
   if (!series) return complain(series.error());
   std::int64_t second = from;
-  for (const SeriesPoint& point : series->points) {
+  for (const SeriesPoint& point : series->front().points) {
     const bool is_right = point.at.unix_ms == start + second * 1000 && point.samples == 1 &&
                           point.mean == static_cast<double>(second * 7);
     if (!is_right) {
@@ -106,7 +106,7 @@ int check(const std::string& path, std::int64_t from, std::int64_t to) {
     ++second;
   }
   std::printf("%lld\n", static_cast<long long>(second - from));
-  return series->damaged_blocks == 0 && second == to ? 0 : 1;
+  return series->front().damaged_blocks == 0 && second == to ? 0 : 1;
 }
 
 int load(const std::string& path, std::int64_t seconds) {

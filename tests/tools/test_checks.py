@@ -96,6 +96,7 @@ def test_layers_compares_the_drawing_with_the_build(tmp_path: Path) -> None:
         "return is_of(Runtime::cuda, device);",
         "#include <sqlite3.h>",
         "#include <nvml.h>",
+        'auto text = fmt::format("{:<8}", name);',
     ],
 )
 def test_layers_refuses_what_has_its_own_place(tmp_path: Path, line: str) -> None:

@@ -36,6 +36,22 @@ TEST(ActivityJson, WhatIsWrittenIsRead) {
   EXPECT_EQ(*read, builder.build());
 }
 
+/// Names each member, so that a new one does not compile here before it is written and read.
+TEST(ActivityJson, EachReadingOfADeviceComesBack) {
+  auto builder = ActivityBuilder(3);
+  builder.device([](DeviceStep& step) {
+    auto& [lost, utilization, least, most, memory_share, memory, power, temperature, clock,
+           throttle, sent, received, nvlink, sm, tensor, dram, others, others_share] = step;
+    lost = true;
+    const auto fail = [](auto&... readings) { ((readings = Absent::failed), ...); };
+    fail(utilization, least, most, memory_share, memory, power, temperature, clock, throttle, sent,
+         received, nvlink, sm, tensor, dram, others, others_share);
+  });
+  const auto read = activity_from_lines(to_lines(builder.build()));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(*read, builder.build());
+}
+
 TEST(ActivityJson, WholeNumbersMayHaveAFractionAndTextsAreCut) {
   const std::string name(600, 'x');
   const auto read = activity_from_lines(

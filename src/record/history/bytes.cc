@@ -54,10 +54,10 @@ void Squeezer::EndStream::operator()(z_stream_s* stream) const {
   delete stream;  // NOLINT(cppcoreguidelines-owning-memory): the unique_ptr's own
 }
 
-Squeezer::Squeezer(int level) {
+Squeezer::Squeezer(int level, Squeezing what) {
   auto stream = std::make_unique<z_stream_s>();
   const int made = deflateInit2(stream.get(), level, Z_DEFLATED, raw_window_bits, memory_level,
-                                Z_DEFAULT_STRATEGY);
+                                what == Squeezing::noise ? Z_FILTERED : Z_DEFAULT_STRATEGY);
   if (made == Z_OK) stream_.reset(stream.release());
 }
 

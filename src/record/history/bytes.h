@@ -75,12 +75,16 @@ class ByteReader {
 /// Nothing: too short, or the checksum is another one's.
 [[nodiscard]] std::optional<std::string_view> unsealed(std::string_view block);
 
-/// Deflate (RFC 1951, without a frame) with its working memory. Making that costs more than
-/// squeezing a small block.
+/// What deflate is given: any bytes, or small numbers that are mostly noise. There a match of a few
+/// bytes takes more room than the bytes.
+enum class Squeezing { bytes, noise };
+
+/// Deflate (RFC 1951, without a frame) with what it works in. To make that costs more than to
+/// squeeze a small block.
 class Squeezer {
  public:
   /// zlib's levels, 1 to 9.
-  explicit Squeezer(int level);
+  explicit Squeezer(int level, Squeezing what = Squeezing::bytes);
   /// Empty: zlib could not.
   [[nodiscard]] std::string squeezed(std::string_view bytes) const;
 

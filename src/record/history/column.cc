@@ -63,7 +63,7 @@ Residuals residuals_of(const std::vector<std::int64_t>& numbers) {
 /// The lowest bytes of all, then the next: noise stays with noise, and what hardly changes with its
 /// like. How many planes there are, then each with its size squeezed; 0: it is as it is.
 std::string as_planes(const std::vector<std::uint64_t>& coded) {
-  const Squeezer squeezer(squeeze_level);
+  const Squeezer squeezer(squeeze_level, Squeezing::noise);
   const auto width = static_cast<unsigned>(std::bit_width(*std::ranges::max_element(coded)));
   const unsigned planes = (width + 7) / 8;
   std::string bytes(1, static_cast<char>(planes));

@@ -7,7 +7,7 @@
 // reports whole percents or whole MiB costs no more than that. It keeps the lowest bytes of all,
 // then the next. Each such plane goes through deflate where that helps. Whatever 64-bit numbers go
 // in come out: differences wrap, as counters do. Older files hold three more layouts and two more
-// predictors, which were 7 % smaller together and are read for ever.
+// predictors, which were 6 % smaller together and are read for ever.
 
 #include <cstddef>
 #include <cstdint>

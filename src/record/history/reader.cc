@@ -279,14 +279,7 @@ Result<void> fill(Database& database, HistorySeries& answer, Window window,
 
 }  // namespace
 
-Result<HistorySeries> HistoryReader::series(const SeriesQuery& query) {
-  auto found = series_of({&query.device, 1}, query);
-  if (!found) return std::unexpected(std::move(found).error());
-  return std::move(found->front());
-}
-
-Result<std::vector<HistorySeries>> HistoryReader::series_of(std::span<const DeviceId> devices,
-                                                            const SeriesQuery& query) {
+Result<std::vector<HistorySeries>> HistoryReader::series(const SeriesQuery& query) {
   const auto facts = facts_of(query.metric);
   if (!facts) return std::unexpected(facts.error());
   const auto reading = Transaction::begin(*database_, Transaction::Kind::read);
@@ -296,7 +289,7 @@ Result<std::vector<HistorySeries>> HistoryReader::series_of(std::span<const Devi
   const auto tail = read_tail(*database_);
   if (!tail) return std::unexpected(tail.error());
   std::vector<HistorySeries> all;
-  for (const DeviceId& device : devices) {
+  for (const DeviceId& device : query.devices) {
     HistorySeries& one = all.emplace_back(HistorySeries{.device = device});
     auto filled = fill(*database_, one, window_of(query), **facts, *since, *tail);
     if (!filled) return std::unexpected(std::move(filled).error());

@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,7 +45,7 @@ struct HistoryFacts {
 };
 
 struct SeriesQuery {
-  DeviceId device;
+  std::vector<DeviceId> devices;
   std::string_view metric;  // a key of history::metrics() that is a device's
   WallTime since;
   WallTime until;
@@ -130,12 +129,9 @@ class HistoryReader {
   ~HistoryReader();
 
   [[nodiscard]] Result<HistoryFacts> facts();
-  /// invalid: no such metric of a device. A device it does not know has no points.
-  [[nodiscard]] Result<HistorySeries> series(const SeriesQuery& query);
-  /// That of each of these devices instead of the query's own, in their order. What is not yet in
-  /// blocks is one list for all devices: here it is read once.
-  [[nodiscard]] Result<std::vector<HistorySeries>> series_of(std::span<const DeviceId> devices,
-                                                             const SeriesQuery& query);
+  /// One for each of the query's devices, in their order. invalid: no such metric of a device. A
+  /// device it does not know has no points.
+  [[nodiscard]] Result<std::vector<HistorySeries>> series(const SeriesQuery& query);
   /// Leases, users without one, states and waits that lasted at any time between, by their
   /// beginning. An open one lasts, as far as the last sample says.
   [[nodiscard]] Result<std::vector<history::Span>> spans(

@@ -46,13 +46,13 @@ class HistoryPast : public testing::Test {
                      const std::string& metric = "utilization_gpu_percent") {
     auto reader = HistoryReader::open(path);
     EXPECT_TRUE(reader.has_value()) << reader.error().message();
-    const auto got = reader->series({.device = DeviceId("GPU-a"),
+    const auto got = reader->series({.devices = {DeviceId("GPU-a")},
                                      .metric = metric,
                                      .since = {now_ms - std::chrono::milliseconds(before).count()},
                                      .until = {now_ms},
                                      .points = points});
     EXPECT_TRUE(got.has_value()) << got.error().message();
-    return got.value_or(HistorySeries{});
+    return got ? got->front() : HistorySeries{};
   }
 
   TemporaryDirectory directory;

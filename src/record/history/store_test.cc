@@ -68,13 +68,13 @@ class History : public testing::Test {
   }
   HistorySeries series(const std::string& metric, std::int64_t from, std::int64_t to,
                        std::size_t points) {
-    const auto found = reader().series({.device = DeviceId("GPU-a"),
+    const auto found = reader().series({.devices = {DeviceId("GPU-a")},
                                         .metric = metric,
                                         .since = {start + from * 1000},
                                         .until = {start + to * 1000},
                                         .points = points});
     EXPECT_TRUE(found.has_value()) << found.error().message();
-    return found.value_or(HistorySeries{});
+    return found ? found->front() : HistorySeries{};
   }
   UsageReport usage(UsageQuery query) {
     query.since = {start};
@@ -336,13 +336,13 @@ TEST_F(History, CanBeReadByTwoWhileItIsWritten) {
     ASSERT_TRUE(store.append(look_at(second_of_time)).has_value());
     if (second_of_time % 50 != 0) continue;
     for (HistoryReader* one : {&first, &second}) {
-      const auto got = one->series({.device = DeviceId("GPU-a"),
+      const auto got = one->series({.devices = {DeviceId("GPU-a")},
                                     .metric = "temperature_celsius",
                                     .since = {start},
                                     .until = {start + 700'000},
                                     .points = 700});
       ASSERT_TRUE(got.has_value()) << got.error().message();
-      EXPECT_THAT(got->points, SizeIs(static_cast<std::size_t>(second_of_time) + 1));
+      EXPECT_THAT(got->front().points, SizeIs(static_cast<std::size_t>(second_of_time) + 1));
     }
   }
 }
@@ -488,26 +488,27 @@ TEST_F(History, TellsOfSeveralDevicesAtOnceWhatItTellsOfEach) {
     ASSERT_TRUE(store.append(noisy_look(second, random)).has_value());
   }
   ASSERT_TRUE(store.flush().has_value());
-  SeriesQuery query{.device = {},
+  SeriesQuery query{.devices = {DeviceId("GPU-3"), DeviceId("never seen"), DeviceId("GPU-0")},
                     .metric = "power_draw_milliwatts",
                     .since = {start + 300'000},
                     .until = {start + 900'000},
                     .points = 60};
-  const std::vector<DeviceId> devices{DeviceId("GPU-3"), DeviceId("never seen"), DeviceId("GPU-0")};
-  const auto together = reader().series_of(devices, query);
+  const std::vector<DeviceId> devices = query.devices;
+  const auto together = reader().series(query);
   ASSERT_TRUE(together.has_value());
   ASSERT_THAT(*together, SizeIs(3));
   EXPECT_THAT((*together)[0].points, SizeIs(60));
   EXPECT_THAT((*together)[1].points, IsEmpty());
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    query.device = devices[i];
-    const auto alone = reader().series(query);
-    ASSERT_TRUE(alone.has_value());
+    query.devices = {devices[i]};
+    const auto answer = reader().series(query);
+    ASSERT_TRUE(answer.has_value());
+    const HistorySeries& alone = answer->front();
     EXPECT_EQ((*together)[i].device.text(), devices[i].text());
-    EXPECT_EQ((*together)[i].knows_since.has_value(), alone->knows_since.has_value());
-    ASSERT_EQ((*together)[i].points.size(), alone->points.size());
-    for (std::size_t at = 0; at < alone->points.size(); ++at) {
-      EXPECT_EQ((*together)[i].points[at].mean, alone->points[at].mean) << i << " at " << at;
+    EXPECT_EQ((*together)[i].knows_since.has_value(), alone.knows_since.has_value());
+    ASSERT_EQ((*together)[i].points.size(), alone.points.size());
+    for (std::size_t at = 0; at < alone.points.size(); ++at) {
+      EXPECT_EQ((*together)[i].points[at].mean, alone.points[at].mean) << i << " at " << at;
     }
   }
 }
@@ -524,21 +525,21 @@ TEST_F(History, NeverTakesMoreDiskThanTold) {
   }
   EXPECT_EQ(store.lost_samples(), 0U);
   ASSERT_TRUE(store.flush().has_value());
-  const auto recent = reader().series({.device = DeviceId("GPU-3"),
+  const auto recent = reader().series({.devices = {DeviceId("GPU-3")},
                                        .metric = "power_draw_milliwatts",
                                        .since = {start + (second - 3600) * 1000},
                                        .until = {start + second * 1000},
                                        .points = 3600});
   ASSERT_TRUE(recent.has_value());
-  EXPECT_THAT(recent->points, SizeIs(360)) << "what is new is kept, what is old goes";
-  const auto oldest = reader().series({.device = DeviceId("GPU-3"),
+  EXPECT_THAT(recent->front().points, SizeIs(360)) << "what is new is kept, what is old goes";
+  const auto oldest = reader().series({.devices = {DeviceId("GPU-3")},
                                        .metric = "power_draw_milliwatts",
                                        .since = {start},
                                        .until = {start + 600'000},
                                        .points = 600});
   ASSERT_TRUE(oldest.has_value());
-  EXPECT_GE(oldest->step_ms, 60'000) << "the oldest samples have gone";
-  EXPECT_FALSE(oldest->points.empty()) << "their roll-ups have not";
+  EXPECT_GE(oldest->front().step_ms, 60'000) << "the oldest samples have gone";
+  EXPECT_FALSE(oldest->front().points.empty()) << "their roll-ups have not";
   const auto facts = reader().facts();
   EXPECT_EQ(facts->knows_since->unix_ms / 1'000'000, start / 1'000'000)
       << "roll-ups and usage reach further back than samples";
