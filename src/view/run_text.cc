@@ -258,6 +258,11 @@ std::string advice_after(const NotAcquired& refusal, const JobSpec& job) {
             tr("nothing can be given while the driver does not answer; `berth run --wait` looks "
                "again, `berth run --or-cpu` runs it on the CPU"));
       }
+      if (is_held_by_policy(refusal.placement)) {
+        return std::string(
+            tr("the policy gives this job no device now; `berth run --wait` waits in the queue, "
+               "`berth run --or-cpu` runs it on the CPU"));
+      }
       return std::string(
           tr("no device is free for this job; `berth run --wait` waits in the queue, `berth run "
              "--or-cpu` runs it on the CPU"));

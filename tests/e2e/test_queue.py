@@ -414,6 +414,20 @@ def test_policy_tells_what_would_happen_to_somebody(lab):
     assert wrong.returncode == 2 and "--gpus" in wrong.stderr
 
 
+def test_under_a_policy_that_cannot_be_read_the_queue_promises_nobody_a_start(lab):
+    lab.hold("holder", "-n", "2", "--time", "10m")
+    lab.wait("later")
+    [place] = lab.queue()
+    assert place["expected_start_unix_ms"] is not None, place
+    lab.policy("[everybody]\ndevices_at_mst = 1\n")
+    [place] = lab.queue()
+    assert place["expected_start_unix_ms"] is None, place
+    assert place["why_not_yet"] == "the policy of this machine cannot be read"
+    done = lab.run("queue")
+    assert place["why_not_yet"] in done.stdout and "When one starts is known" not in done.stdout, done.stdout
+    assert "devices_at_mst" in done.stderr and not re.search(r"in \d+m", done.stdout), (done.stdout, done.stderr)
+
+
 def test_without_a_policy_that_is_told(lab):
     assert "No policy" in lab.run("policy", "show").stdout
 
