@@ -157,7 +157,7 @@ class ExplainVerb final : public Verb {
       if (!snapshot) return report(snapshot.error(), could_not_look);
       const Style style = context.out_uncut();
       text = render_wait_of(run.manifest.id, *snapshot, policy->get(), style);
-      if (text.empty()) text = waiting_for_runs(run, *snapshot);
+      if (text.empty()) text = waiting_without_place(run, *snapshot);
     }
     if (text.empty()) {
       complain(json_ ? trf("run {} has not started: `berth queue --json` tells of who waits",

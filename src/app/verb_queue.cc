@@ -33,7 +33,7 @@ class QueueVerb final : public Verb {
       const auto state = place_of_runs(context);
       const auto runs = state ? list_runs(*state) : Result<RunList>(RunList());
       for (const RunRecord& run : runs ? runs->runs : std::vector<RunRecord>()) {
-        if (const std::string line = waiting_for_runs(run, *snapshot); !line.empty()) {
+        if (const std::string line = waiting_without_place(run, *snapshot); !line.empty()) {
           print(line + "\n");
         }
       }

@@ -171,6 +171,10 @@ inline constexpr std::string_view out_of_gpu_memory = "out of GPU memory";
 /// The event that says who held how much of the devices then.
 inline constexpr std::string_view out_of_gpu_memory_event = "out_of_gpu_memory";
 
+/// The events of one that waits and has no place in the queue, and that has it after all.
+inline constexpr std::string_view not_queued_event = "not_queued";
+inline constexpr std::string_view queued_event = "queued";
+
 /// The end of the main process.
 struct RunEnd {
   WallTime at;  // not known: the last sign of life

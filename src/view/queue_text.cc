@@ -265,11 +265,21 @@ std::string render_wait_of(const std::string& run, const Snapshot& snapshot, con
   return render_waiting_notice(news, style) + wrapped("", own(line, style), 0, style);
 }
 
-std::string waiting_for_runs(const RunRecord& run, const Snapshot& snapshot) {
+std::string waiting_without_place(const RunRecord& run, const Snapshot& snapshot) {
   const std::string_view after = run.manifest.spec_of("after");
   const bool has_place =
       std::ranges::find(snapshot.waiters, run.manifest.id, &Waiter::run) != snapshot.waiters.end();
-  if (run.state != RunState::waiting || after.empty() || has_place) return {};
+  if (run.state != RunState::waiting || has_place) return {};
+  std::optional<Sentence> why;
+  for (const RunEvent& event : events_of(run)) {
+    if (event.kind == not_queued_event) why = event.text;
+    if (event.kind == queued_event) why.reset();
+  }
+  if (why) {
+    return trf("Not in the queue yet: run {} waits, and {}", printable(run.manifest.id),
+               printable(why->shown()));
+  }
+  if (after.empty()) return {};
   return trf("Not in the queue yet: run {} waits until {} has ended well (--after).",
              printable(run.manifest.id), printable(after));
 }

@@ -48,8 +48,9 @@ void write_outlook(Archive& archive, const QueueRow& row);
 /// Why this run waits, device by device, its place and its start; empty: it has no place.
 [[nodiscard]] std::string render_wait_of(const std::string& run, const Snapshot& snapshot,
                                          const Policy* policy, const Style& style);
-/// Of a run that `--after` others has no place in the queue yet; empty: it has one, or is none.
-[[nodiscard]] std::string waiting_for_runs(const RunRecord& run, const Snapshot& snapshot);
+/// Of a run that waits and has no place in the queue yet: that is `--after` others, or its ticket
+/// could not be written. Empty: it has one, or is none.
+[[nodiscard]] std::string waiting_without_place(const RunRecord& run, const Snapshot& snapshot);
 /// Reservations that are to begin, a line each; and what JSON has of one.
 [[nodiscard]] std::string render_planned(const std::vector<Planned>& planned, const Style& style);
 /// `is_named`: who it is for may be told.
