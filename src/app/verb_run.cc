@@ -182,15 +182,17 @@ class RunVerb final : public Verb {
     if (let_go) {
       words.on_waits_alone = [&](const RunWaits& waits) {
         held_to_start_.close();
+        reporter.finish();  // what is said from here on goes to another place
         tell_that_it_waits(waits);
         let_go(waits.log);
         context.leave_terminal();
       };
     }
     const auto outcome = run_job(options, services, words);
+    const bool is_told = outcome && outcome->refusal && reporter.has_told(*outcome->refusal);
     reporter.finish();
     if (!outcome) return report(outcome.error(), usage_code());
-    return finish(context, options, *outcome);
+    return finish(context, options, *outcome, is_told ? Devices::told : Devices::untold);
   }
 
   static RunServices services_of(Context& context, Ledger* ledger, const RunOptions& options) {
@@ -246,7 +248,8 @@ class RunVerb final : public Verb {
            "ledger for all: sudo berth setup"));
   }
 
-  int finish(const Context& context, const RunOptions& options, const RunOutcome& outcome) const {
+  int finish(const Context& context, const RunOptions& options, const RunOutcome& outcome,
+             Devices devices) const {
     switch (outcome.how) {
       case RunOutcome::How::finished:
         if (outcome.refusal) say_no_other_device(context, options, *outcome.refusal);
@@ -259,7 +262,7 @@ class RunVerb final : public Verb {
       case RunOutcome::How::not_started:
         return report(*outcome.error, exit_code_of_no_start(*outcome.error));
       case RunOutcome::How::refused:
-        say_refusal(context, options, *outcome.refusal);
+        say_refusal(context, options, *outcome.refusal, devices);
         return exit_code::no_device;
     }
     return usage_code();

@@ -103,6 +103,14 @@ def test_a_detached_run_goes_on_the_cpu_when_its_patience_is_over(machine, gate)
     assert show(machine)["waited_ms"] >= 1000
 
 
+@pytest.mark.parametrize(("patience", "end_of_it"), [("--wait=1s", "no device came"), ("--or-cpu=1s", "on the CPU")])
+def test_who_waited_in_vain_is_told_once_what_was_in_the_way(machine, gate, patience, end_of_it):
+    done = machine.run("run", patience, "--only", "3", "--", "true", timeout=LONG)
+    assert end_of_it in done.stderr and done.stderr.count("leased to") == 1, done.stderr
+    screen = machine.on_terminal(80, "run", patience, "--only", "3", "--", "true")[1]
+    assert end_of_it in screen and screen.count("leased to") == 1, screen
+
+
 @pytest.mark.parametrize("words", [["{}"], ["--all"]], ids=["one", "all"])
 def test_stop_takes_a_detached_run_out_of_the_queue(machine, gate, words):
     run = waiting(machine, "--wait")
