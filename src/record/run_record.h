@@ -189,6 +189,9 @@ struct RunEnd {
   std::string because;
   /// Who asked for it with `berth stop`; empty: nobody, or an older record.
   std::string stopped_by;
+  /// The time limit that it ended under, where `berth extend` had moved it; nothing: it had not.
+  /// A reader of the record has it in the manifest.
+  std::optional<std::int64_t> time_limit_ms;
   /// What it ended badly of, where berth knows it: out_of_gpu_memory; empty: not known.
   std::string died_of;
   /// When the lease was given back; nothing: survivors still held it when this was written.
