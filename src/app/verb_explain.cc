@@ -137,8 +137,8 @@ class ExplainVerb final : public Verb {
                              .why_no_log = gathered.why_no_log},
                             findings);
     if (json_ || !ended_well(*found) || found->manifest.given.devices.empty()) return code;
-    print("\n");
     // The code stays that of the end: the run is over, nothing is lost any more.
+    wish_.follows_the_end = true;
     static_cast<void>(explain_run_bottleneck(context, *found, wish_));
     return code;
   }
