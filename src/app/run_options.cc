@@ -155,8 +155,6 @@ void RequestOptions::declare_one(Options& options, std::string_view name) {
   const std::string_view form = key.form;
   if (form.empty()) {
     options.flag(key.flag, typed(name), key.help);
-  } else if (form.starts_with('[')) {
-    options.value(key.flag, typed(name), key.help, key.form);
   } else {
     options.filled_value(key.flag, typed(name), key.help, key.form);
   }
