@@ -69,8 +69,7 @@ void say_what_is_set(const RunStarted& started) {
   }
   complain(std::string(tr("set for the job:")) + set);
   if (started.container_words.empty()) return;
-  complain(
-      trf("put into {} run: {}", started.engine, printable(shell_joined(started.container_words))));
+  complain(sentence_of_container(started.engine, started.container_words));
 }
 
 }  // namespace

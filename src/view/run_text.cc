@@ -303,6 +303,11 @@ std::string render_started(const RunStarted& started, const std::optional<std::s
   return line + "\n";
 }
 
+std::string sentence_of_container(const std::string& engine,
+                                  const std::vector<std::string>& words) {
+  return trf("put into {} run: {}", engine, printable(shell_joined(words)));
+}
+
 std::string sentence_of_isolation(const RunStarted& started, bool with_all) {
   const auto& costs = started.isolation_costs;
   const bool is_scope = started.isolated_by == by_systemd;

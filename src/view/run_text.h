@@ -25,6 +25,10 @@ namespace berth {
 /// `with_all`.
 [[nodiscard]] std::string sentence_of_isolation(const RunStarted& started, bool with_all);
 
+/// What was put into the command of a container of this engine.
+[[nodiscard]] std::string sentence_of_container(const std::string& engine,
+                                                const std::vector<std::string>& words);
+
 /// Whole sentences, each for a line of its own.
 [[nodiscard]] std::vector<std::string> sentences_of(const RunNews& news);
 

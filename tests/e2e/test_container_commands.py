@@ -1,16 +1,18 @@
 """What a real docker client asks of its engine when berth has had its command line in between."""
 
+import contextlib
 import json
 import os
 import pathlib
 import shlex
 import shutil
+import signal
 import subprocess
 import time
 
 import pytest
 
-from aftermath import leases, show
+from aftermath import leases, poll, processes, show
 from conftest import ROOT, FakeDriver, Machine, end, wait_until
 from docker_socket import DockerSocket
 from engines import PEERS
