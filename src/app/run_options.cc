@@ -92,7 +92,7 @@ void tell_hours_not_held(const Context& context) {
   const auto& most = (*policy)->of(::geteuid()).hours_at_most;
   if (!most) return;
   complain(
-      trf("the {} GPU-hours that the policy allows cannot be held: root's `berth serve` is not "
+      trf("the {} GPU-hours that the policy allows cannot be enforced: root's `berth serve` is not "
           "there to count them",
           *most));
 }

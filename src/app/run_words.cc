@@ -59,7 +59,7 @@ void say_cause(const Context& context, const RunFinished& finished, const RunRec
 void say_what_is_set(const RunStarted& started) {
   if (started.cap) {
     if (const std::string stronger = stronger_tiers_text(*started.cap); !stronger.empty()) {
-      complain(trf("no stronger tier holds its memory: {}", stronger));
+      complain(trf("no stronger tier limits its memory: {}", stronger));
     }
     if (const std::string said = said_text(*started.cap); !said.empty()) complain(said);
   }

@@ -153,7 +153,7 @@ std::string use_lines(const Snapshot& snapshot, const Policy* policy, const Styl
   if (policy == nullptr) return text;
   if (policy->fair_share.count() > 0 && !policy->hours_used) {
     return wrapped("",
-                   own(tr("The policy's fair share cannot be held: root's `berth serve` is not "
+                   own(tr("The policy's fair share cannot be enforced: root's `berth serve` is not "
                           "there to count hours."),
                        style),
                    2, style, Paint::dim);

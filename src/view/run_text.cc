@@ -19,16 +19,16 @@ namespace berth {
 std::string held_text(const RunCap& cap) {
   switch (cap.tier) {
     case CapTier::none:
-      return std::string(tr("held by nothing"));
+      return std::string(tr("limited by nothing"));
     case CapTier::watchdog:
-      return std::string(cap.stops ? tr("held by the watchdog: it stops the job")
-                                   : tr("held by the watchdog: it warns"));
+      return std::string(cap.stops ? tr("limited by the watchdog: it stops the job")
+                                   : tr("limited by the watchdog: it warns"));
     case CapTier::shim:
-      return std::string(tr("held by the shim"));
+      return std::string(tr("limited by the shim"));
     case CapTier::mps:
-      return std::string(tr("held by MPS"));
+      return std::string(tr("limited by MPS"));
     case CapTier::kernel:
-      return std::string(tr("held by the kernel"));
+      return std::string(tr("limited by the kernel"));
   }
   return {};
 }

@@ -14,7 +14,7 @@ namespace berth {
 [[nodiscard]] std::string render_started(const RunStarted& started,
                                          const std::optional<std::string>& simulated);
 
-/// "held by the watchdog: it warns"
+/// "limited by the watchdog: it warns"
 [[nodiscard]] std::string held_text(const RunCap& cap);
 /// "kernel: …; mps: …", why none of those that are stronger holds it; empty: there is none.
 [[nodiscard]] std::string stronger_tiers_text(const RunCap& cap);

@@ -344,7 +344,7 @@ def test_a_fair_share_that_nobody_counts_is_told_where_it_is_looked_for(lab):
     lab.hold("holder", "-n", "2")
     lab.wait("waits")
     for words in (["queue"], ["policy", "show"]):
-        assert "cannot be held" in in_one_line(lab.run(*words).stdout), words
+        assert "cannot be enforced" in in_one_line(lab.run(*words).stdout), words
 
 
 def test_config_installs_a_policy_that_is_right_and_no_other(lab):
@@ -393,7 +393,7 @@ def test_policy_is_told_in_plain_words(lab):
                '[group.staff]\nhighest_priority = "high"\n[user.nobody]\nquiet_hours = "22:00-07:00"\n')
     told = " ".join(lab.run("policy", "show").stdout.split())
     for words in ["worth 6h00m of waiting", "2 devices at once at most", "100 GPU-hours within 30 days at most, which cannot be "
-                  "held", "group staff", "no job starts between 22:00-07:00"]:
+                  "enforced", "group staff", "no job starts between 22:00-07:00"]:
         assert words in told, told
     chinese = lab.run("--lang", "zh_CN", "policy", "show").stdout
     assert "每个人" in chinese and "devices at once" not in chinese, chinese

@@ -408,14 +408,14 @@ def test_a_share_is_said_with_what_holds_it_and_its_end_says_what_was_used_of_it
     got = machine.run("run", "--memory", "10G", "--", "sleep", "2.3")
     assert got.returncode == 0
     started, ended = got.stderr.splitlines()[0], got.stderr.splitlines()[-1]
-    held = r"10\.0 GiB, held by the watchdog: it warns"
+    held = r"10\.0 GiB, limited by the watchdog: it warns"
     assert re.match(rf"berth: run \S+ on GPU \d+ .*; {held}", started), got.stderr
-    assert got.stderr.count("held by") == 1
+    assert got.stderr.count("limited by") == 1
     assert re.search(r"; memory peak \d+(\.\d+)? [MG]iB of 10\.0 GiB promised(;|$)", ended), got.stderr
     several = machine.run("run", "-n", "2", "--memory", "10G", "--", "true").stderr
     assert re.search(rf"on GPU \d, \d; {held}", several), several
-    assert "held by" not in machine.run("run", "-q", "--memory", "10G", "--", "true").stderr
-    assert "held by" not in machine.run("run", "--", "true").stderr
+    assert "limited by" not in machine.run("run", "-q", "--memory", "10G", "--", "true").stderr
+    assert "limited by" not in machine.run("run", "--", "true").stderr
 
 
 def test_what_could_not_be_stopped_does_not_wait_detached(machine):
