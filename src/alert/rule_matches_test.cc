@@ -179,6 +179,8 @@ TEST(RuleMatches, SeeWhoHoldsWhatHeDoesNotUse) {
   EXPECT_EQ(found.seen.back().users[0].name, "alice");
   EXPECT_THAT(found.seen.back().summary.english(), testing::Not(HasSubstr("alice")))
       << "policy may hide the name";
+  EXPECT_THAT(found.seen.back().advice.english(), testing::Not(HasSubstr("stop")))
+      << "what has no run cannot be stopped so";
 }
 
 TEST(RuleMatches, SeeALeaseThatNothingRunsUnder) {
@@ -188,6 +190,7 @@ TEST(RuleMatches, SeeALeaseThatNothingRunsUnder) {
                             .claim("alice")
                             .build();
   EXPECT_THAT(idle_holders(host), ElementsAre("it is leased and nothing is computed"));
+  EXPECT_THAT(seen_in(host).seen.back().advice.english(), HasSubstr("berth stop"));
 }
 
 TEST(RuleMatches, OfIdleHoldersAreOfThoseWhoHoldAndNotOfTheDevice) {

@@ -216,7 +216,10 @@ void see_idle_holder(const Round& round, const Device& device) {
       claims.empty() ? sentence("{} are held and nothing is computed", short_size(held))
       : is_held ? sentence("{} are held under a lease and nothing is computed", short_size(held))
                 : sentence("it is leased and nothing is computed");
-  match.advice = sentence("berth ps and berth leases say by what; ask whose it is, or berth stop");
+  match.advice =
+      claims.empty()
+          ? sentence("berth ps says by what; ask whose it is")
+          : sentence("berth ps and berth leases say by what; ask whose it is, or berth stop");
   round.found.seen.push_back(std::move(match));
 }
 

@@ -83,7 +83,21 @@ class HelpFormat final : public CLI::Formatter {
       });
       if (!group.empty() && !shown.empty()) text += make_group(group, false, shown);
     }
-    return text + "\n" + make_footer(app);
+    text += "\n" + make_footer(app);
+    return mode == CLI::AppFormatMode::All ? text + note_on_times(app) : text;
+  }
+
+  /// Where all is shown: on a screen there is no room for it.
+  static std::string note_on_times(const CLI::App* app) {
+    const auto times = app->get_options([](const CLI::Option* option) {
+      const std::string form = option->get_type_name();
+      return (form == "TIME" || form == "[TIME]") && !option->get_group().empty();
+    });
+    if (times.empty()) return "";
+    return wrapped("",
+                   std::string(tr("TIME is 90s, 5m, 2h or 1h30m. A number alone is seconds; "
+                                  "--time and a reservation's --for refuse it.")),
+                   2, {.width = 80});
   }
 
   /// Beside a verb's own.

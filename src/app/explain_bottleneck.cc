@@ -324,6 +324,13 @@ int explain_run_bottleneck(Context& context, const RunRecord& run,
   for (const DeviceSummary& device : summary_of(run).devices) {
     answers.back().run_means.push_back(device.mean_utilization);
   }
+  if (options.follows_the_end) {
+    const bottleneck::Bottleneck& found = answers.back().bottleneck;
+    if (!found.features.busy && found.findings.empty() && options.save.empty()) {
+      return exit_code::ok;
+    }
+    print("\n");
+  }
   return answer_and_save(context, answers, options);
 }
 

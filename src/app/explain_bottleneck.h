@@ -21,6 +21,8 @@ struct BottleneckOptions {
   std::chrono::milliseconds length{10'000};
   std::string save;  // empty: nowhere
   bool json = false;
+  /// It follows on how the run ended: where nothing was seen, nothing is added.
+  bool follows_the_end = false;
 };
 
 /// Watches, answers on stdout. The exit code is by the worst finding: 0 none or hints, 1 warnings.

@@ -92,7 +92,7 @@ void tell_hours_not_held(const Context& context) {
   const auto& most = (*policy)->of(::geteuid()).hours_at_most;
   if (!most) return;
   complain(
-      trf("the {} GPU-hours that the policy allows cannot be held: root's `berth serve` is not "
+      trf("the {} GPU-hours that the policy allows cannot be enforced: root's `berth serve` is not "
           "there to count them",
           *most));
 }
@@ -155,8 +155,6 @@ void RequestOptions::declare_one(Options& options, std::string_view name) {
   const std::string_view form = key.form;
   if (form.empty()) {
     options.flag(key.flag, typed(name), key.help);
-  } else if (form.starts_with('[')) {
-    options.value(key.flag, typed(name), key.help, key.form);
   } else {
     options.filled_value(key.flag, typed(name), key.help, key.form);
   }

@@ -60,7 +60,7 @@ void say_cause(const Context& context, const RunFinished& finished, const RunRec
 void say_what_is_set(const RunStarted& started) {
   if (started.cap) {
     if (const std::string stronger = stronger_tiers_text(*started.cap); !stronger.empty()) {
-      complain(trf("no stronger tier holds its memory: {}", stronger));
+      complain(trf("no stronger tier limits its memory: {}", stronger));
     }
     if (const std::string said = said_text(*started.cap); !said.empty()) complain(said);
   }
@@ -70,8 +70,7 @@ void say_what_is_set(const RunStarted& started) {
   }
   complain(std::string(tr("set for the job:")) + set);
   if (started.container_words.empty()) return;
-  complain(
-      trf("put into {} run: {}", started.engine, printable(shell_joined(started.container_words))));
+  complain(sentence_of_container(started.engine, started.container_words));
 }
 
 }  // namespace
@@ -105,6 +104,15 @@ void WaitingReporter::finish() {
   told_.reset();
 }
 
+bool WaitingReporter::has_told(const NotAcquired& refusal) const {
+  if (!told_ || told_->placement.possible != refusal.placement.possible) return false;
+  WaitingNews now{.position = told_->position,
+                  .devices = told_->devices,
+                  .placement = refusal.placement,
+                  .snapshot = refusal.snapshot};
+  return render_waiting_change(*told_, now, context_.err()).empty();
+}
+
 RunCallbacks words_of_a_run(const Context& context, WaitingReporter& reporter, Talk talk) {
   const bool quiet = talk == Talk::quiet;
   RunCallbacks words;
@@ -113,9 +121,10 @@ RunCallbacks words_of_a_run(const Context& context, WaitingReporter& reporter, T
     words.on_waiting_tells_time = context.stderr_is_terminal();
   }
   words.on_cpu_fallback = [&context, &reporter, quiet](const NotAcquired& refusal) {
+    const bool is_told = reporter.has_told(refusal);
     reporter.finish();
     if (quiet) return;
-    to_stderr(render_refusals(refusal.placement, refusal.snapshot, context.err()));
+    if (!is_told) to_stderr(render_refusals(refusal.placement, refusal.snapshot, context.err()));
     complain(tr("no device: running on the CPU, as --or-cpu says"));
   };
   words.on_starting = [&context, &reporter, talk](const RunStarted& started) {
@@ -165,14 +174,17 @@ void say_no_other_device(const Context& context, const RunOptions& options,
   say_refusal(context, options, refusal);
 }
 
-void say_refusal(const Context& context, const RunOptions& options, const NotAcquired& refusal) {
-  if (refusal.snapshot.simulated) {
-    complain(trf("SIMULATED: {}", printable(*refusal.snapshot.simulated)));
+void say_refusal(const Context& context, const RunOptions& options, const NotAcquired& refusal,
+                 Devices devices) {
+  if (devices == Devices::untold) {
+    if (refusal.snapshot.simulated) {
+      complain(trf("SIMULATED: {}", printable(*refusal.snapshot.simulated)));
+    }
+    const WaitingNews why{.devices = options.job.request.devices,
+                          .placement = refusal.placement,
+                          .snapshot = refusal.snapshot};
+    to_stderr(render_waiting_reasons(why, context.err()));
   }
-  const WaitingNews why{.devices = options.job.request.devices,
-                        .placement = refusal.placement,
-                        .snapshot = refusal.snapshot};
-  to_stderr(render_waiting_reasons(why, context.err()));
   const bool is_inside = !context.variable("BERTH_LEASE").value_or("").empty();
   if (is_inside && refusal.why == NotAcquired::Why::none_free) {
     return complain(

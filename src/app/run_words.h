@@ -18,6 +18,8 @@ class WaitingReporter {
   void operator()(const WaitingNews& news);
   /// Takes the line away before anything else is printed.
   void finish();
+  /// Whether who waited was told all that `refusal` says of the devices, with nothing new since.
+  [[nodiscard]] bool has_told(const NotAcquired& refusal) const;
 
  private:
   void draw(const WaitingNews& news);
@@ -41,7 +43,9 @@ void say_why(Context& context, const RunRecord& record);
 void say_no_other_device(const Context& context, const RunOptions& options,
                          const NotAcquired& refusal);
 
-/// Why nothing was got, device by device, and what to do about it.
-void say_refusal(const Context& context, const RunOptions& options, const NotAcquired& refusal);
+/// Why nothing was got, device by device unless it is told, and what to do about it.
+enum class Devices { untold, told };
+void say_refusal(const Context& context, const RunOptions& options, const NotAcquired& refusal,
+                 Devices devices = Devices::untold);
 
 }  // namespace berth

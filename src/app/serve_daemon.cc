@@ -256,8 +256,12 @@ void Daemon::publish() {
   request_context.interval = plan_.settings.interval;
   request_context.unanswered_since = live_.unanswered_since();
   request_context.visibility = plan_.settings.visibility;
-  request_context.rules = context_.replay() ? nullptr : context_.policy().value_or(nullptr);
-  if (!context_.replay()) request_context.planned = planned_here(context_);
+  if (!context_.replay()) {
+    const auto rules = context_.policy();
+    request_context.rules = rules.value_or(nullptr);
+    request_context.are_rules_unread = !rules;
+    request_context.planned = planned_here(context_);
+  }
   request_context.price = plan_.settings.price;
   request_context.book = people_.book();
   request_context.runs = &runs_;

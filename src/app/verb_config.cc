@@ -1,6 +1,8 @@
 // `berth config`: the settings in force where nothing is typed, and the source of each.
 
-#include "app/remarks.h"
+#include <sys/stat.h>
+
+#include "app/policy_remarks.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -42,6 +44,12 @@ class ConfigVerb final : public Verb {
   int policy(Context& context) {
     const PolicyPlaces places = context.policy_places();
     const bool installs = !install_.empty();
+    const std::string& file = installs ? install_ : check_;
+    struct stat facts{};
+    const bool is_pipe = ::stat(file.c_str(), &facts) == 0 && S_ISFIFO(facts.st_mode);
+    if (is_pipe && context.stderr_is_terminal()) {
+      complain(trf("waiting for all that is written into the pipe {}", printable(file)));
+    }
     const auto rules = installs ? install_policy(install_, places) : check_policy(check_);
     if (!rules) return report(rules.error(), exit_code::berth_failed);
     say_remarks(context, *rules);

@@ -137,8 +137,8 @@ class ExplainVerb final : public Verb {
                              .why_no_log = gathered.why_no_log},
                             findings);
     if (json_ || !ended_well(*found) || found->manifest.given.devices.empty()) return code;
-    print("\n");
     // The code stays that of the end: the run is over, nothing is lost any more.
+    wish_.follows_the_end = true;
     static_cast<void>(explain_run_bottleneck(context, *found, wish_));
     return code;
   }
@@ -157,7 +157,7 @@ class ExplainVerb final : public Verb {
       if (!snapshot) return report(snapshot.error(), could_not_look);
       const Style style = context.out_uncut();
       text = render_wait_of(run.manifest.id, *snapshot, policy->get(), style);
-      if (text.empty()) text = waiting_for_runs(run, *snapshot);
+      if (text.empty()) text = waiting_without_place(run, *snapshot);
     }
     if (text.empty()) {
       complain(json_ ? trf("run {} has not started: `berth queue --json` tells of who waits",

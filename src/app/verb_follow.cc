@@ -186,6 +186,14 @@ class StopVerb final : public Verb {
     return std::max(code, stop_unrecorded(context, recorded, grace));
   }
 
+  /// Its keepers were killed. So was the container, where it was below the job (podman's); then how
+  /// it ended only its engine can tell, and its record has yet to be told.
+  static bool has_container_without_end(const RunRecord& record) {
+    if (record.state != RunState::end_unknown) return false;
+    const auto container = run_container_in(record.directory);
+    return container && !container->id.empty() && !container->ended;
+  }
+
   /// For an Epilog: by then Slurm has ended what it knows of the job.
   int stop_in_slurm_job(Context& context, std::chrono::milliseconds grace) const {
     const auto state = records_directory(context);
@@ -193,9 +201,13 @@ class StopVerb final : public Verb {
     if (!list) return report(list.error());
     std::vector<RunRecord> runs;
     for (const RunRecord& record : list->runs) {
-      if (record.state == RunState::running) runs.push_back(record);
+      if (record.state == RunState::running || has_container_without_end(record)) {
+        runs.push_back(record);
+      }
     }
-    for (LeftContainer& left : left_containers(*state)) runs.push_back(std::move(left.run));
+    for (LeftContainer& left : left_containers(*state)) {
+      if (!has_container_without_end(left.run)) runs.push_back(std::move(left.run));
+    }
     int code = exit_code::ok;
     for (const RunRecord& record : runs) {
       const auto& variables = record.manifest.variables;

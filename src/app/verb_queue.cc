@@ -26,14 +26,15 @@ class QueueVerb final : public Verb {
       idle = idle_rows(*snapshot, idle_evidence(context, *snapshot), policy);
     }
     const auto planned = context.replay() ? std::vector<Planned>() : planned_here(context);
-    print(json_ ? queue_json(*snapshot, policy, idle, planned)
-                : render_queue(*snapshot, policy, idle, context.out_uncut()));
+    const QueueAsked asked{.policy = policy, .is_policy_unread = !rules && !context.replay()};
+    print(json_ ? queue_json(*snapshot, asked, idle, planned)
+                : render_queue(*snapshot, asked, idle, context.out_uncut()));
     if (!json_ && !context.replay()) {
       print(render_planned(planned, context.out_uncut()));
       const auto state = place_of_runs(context);
       const auto runs = state ? list_runs(*state) : Result<RunList>(RunList());
       for (const RunRecord& run : runs ? runs->runs : std::vector<RunRecord>()) {
-        if (const std::string line = waiting_for_runs(run, *snapshot); !line.empty()) {
+        if (const std::string line = waiting_without_place(run, *snapshot); !line.empty()) {
           print(line + "\n");
         }
       }

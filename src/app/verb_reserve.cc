@@ -48,10 +48,10 @@ Result<std::chrono::milliseconds> time_to_hold(const std::string& text) {
     if (!sure) return fail(ErrorCode::invalid, "--for: {}", sure.error().said());
     return sure;
   }
-  return fail(
-      ErrorCode::invalid,
-      "--for {}: devices are held for 1s at least and for 365d at most; write for example --for 4h",
-      printable(text));
+  return fail(ErrorCode::invalid,
+              "--for {}: devices are reserved for 1s at least and for 365d at most; write for "
+              "example --for 4h",
+              printable(text));
 }
 
 class ReserveVerb final : public Verb {

@@ -27,6 +27,7 @@
 #include "host_environment/machine_side.h"
 #include "probe/nvml/memory_limits.h"
 #include "run/cap.h"
+#include "run/container/engine.h"
 #include "run/ranks/rank_words.h"
 #include "view/placement_text.h"
 #include "view/run_text.h"
@@ -100,7 +101,26 @@ class RunVerb final : public Verb {
     }
     print(flags_.json() ? placement_json(placement, asked_for(options), snapshot) + "\n"
                         : render_placement(placement, request, snapshot, context.out()));
-    return placement.satisfied() ? exit_code::ok : exit_code::no_device;
+    if (!placement.satisfied()) return exit_code::no_device;
+    return flags_.talk() == Talk::verbose ? say_container_words(context, options, *found)
+                                          : exit_code::ok;
+  }
+
+  /// What a start would put into the command of a container, and where it would refuse that.
+  int say_container_words(Context& context, const RunOptions& options,
+                          const Considered& found) const {
+    const auto command = read_container_command(options.job.command);
+    if (!command) return report(command.error(), usage_code());
+    if (!*command) return exit_code::ok;
+    const auto engine = fit_container(**command, options, services_of(context, nullptr, options));
+    if (!engine) return report(engine.error(), usage_code());
+    std::vector<DeviceId> devices;
+    for (const Choice& choice : found.placement.chosen) devices.push_back(choice.device);
+    const auto start = start_container_with(**command, devices, found.snapshot, *engine,
+                                            {.run = "RUN", .cid_file = "FILE"});
+    if (!start) return report(start.error(), usage_code());
+    complain(sentence_of_container((*command)->engine, start->added));
+    return exit_code::ok;
   }
 
   static std::string said_of_cpu(const Snapshot& unlooked) {
@@ -182,15 +202,17 @@ class RunVerb final : public Verb {
     if (let_go) {
       words.on_waits_alone = [&](const RunWaits& waits) {
         held_to_start_.close();
+        reporter.finish();  // what is said from here on goes to another place
         tell_that_it_waits(waits);
         let_go(waits.log);
         context.leave_terminal();
       };
     }
     const auto outcome = run_job(options, services, words);
+    const bool is_told = outcome && outcome->refusal && reporter.has_told(*outcome->refusal);
     reporter.finish();
     if (!outcome) return report(outcome.error(), usage_code());
-    return finish(context, options, *outcome);
+    return finish(context, options, *outcome, is_told ? Devices::told : Devices::untold);
   }
 
   static RunServices services_of(Context& context, Ledger* ledger, const RunOptions& options) {
@@ -246,7 +268,8 @@ class RunVerb final : public Verb {
            "ledger for all: sudo berth setup"));
   }
 
-  int finish(const Context& context, const RunOptions& options, const RunOutcome& outcome) const {
+  int finish(const Context& context, const RunOptions& options, const RunOutcome& outcome,
+             Devices devices) const {
     switch (outcome.how) {
       case RunOutcome::How::finished:
         if (outcome.refusal) say_no_other_device(context, options, *outcome.refusal);
@@ -259,7 +282,7 @@ class RunVerb final : public Verb {
       case RunOutcome::How::not_started:
         return report(*outcome.error, exit_code_of_no_start(*outcome.error));
       case RunOutcome::How::refused:
-        say_refusal(context, options, *outcome.refusal);
+        say_refusal(context, options, *outcome.refusal, devices);
         return exit_code::no_device;
     }
     return usage_code();

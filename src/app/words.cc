@@ -43,6 +43,13 @@ bool takes_next_word(const CLI::App& app, const std::string& word) {
   return option != nullptr && option->get_items_expected_max() > 0;
 }
 
+/// "--wait" of "--wait=", as a variable that is not set leaves it.
+std::optional<std::string> option_without_value(const CLI::App& app, const std::string& word) {
+  if (!word.starts_with("--") || !word.ends_with('=')) return std::nullopt;
+  std::string option = word.substr(0, word.size() - 1);
+  return takes_next_word(app, option) ? std::optional(std::move(option)) : std::nullopt;
+}
+
 }  // namespace
 
 const VerbEntry* find_verb(std::string_view name) {
@@ -127,12 +134,16 @@ std::vector<std::string> with_optional_values(const std::vector<std::string>& wo
       complete.push_back(server_for_nobody());
       continue;
     }
+    if (const auto option = option_without_value(app, word)) {
+      complete.insert(complete.end(), {*option, std::string()});  // else the next word would be it
+      continue;
+    }
     complete.push_back(word);
     const auto optional = std::ranges::find(optional_values, word, &OptionalValue::option);
     if (optional != optional_values.end()) {
       const bool value_follows =
           i + 1 < words.size() &&
-          (parse_duration(words[i + 1]).has_value() ||
+          (words[i + 1].empty() || parse_duration(words[i + 1]).has_value() ||
            (!verb.takes_command() && is_no_option(words[i + 1])));  // then it says what is wrong
       complete.emplace_back(value_follows ? words[++i] : std::string(optional->value_if_alone));
     } else if (takes_next_word(app, word) && i + 1 < words.size()) {

@@ -153,6 +153,15 @@ Result<Bytes> parse_size(std::string_view text) {
   return Bytes(static_cast<std::uint64_t>(bytes));
 }
 
+namespace {
+std::unexpected<Error> no_duration(std::string_view text, const Sentence& what_is_one) {
+  return fail(
+      ErrorCode::invalid,
+      with_typographic_hint(
+          sentence("\"{}\" is not a duration; write {}", printable(text), what_is_one), text));
+}
+}  // namespace
+
 Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
   struct Scale {
     std::string_view unit;
@@ -161,11 +170,7 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
   constexpr std::array<Scale, 6> scales = {
       {{"ms", 1}, {"s", 1000}, {"m", 60e3}, {"min", 60e3}, {"h", 3600e3}, {"d", 86400e3}}};
   const auto mistake = [&] {
-    return fail(
-        ErrorCode::invalid,
-        with_typographic_hint(
-            sentence("\"{}\" is not a duration; write 90s, 5m, 2h or 1h30m", printable(text)),
-            text));
+    return no_duration(text, sentence("90s, 5m, 2h or 1h30m (a number alone is seconds)"));
   };
   std::string_view rest = trimmed(text);
   if (const auto seconds = parse_decimal(rest)) {
@@ -194,7 +199,10 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
 
 Result<std::chrono::milliseconds> parse_duration_with_unit(std::string_view text) {
   const auto number = parse_decimal(trimmed(text));
-  if (!number || *number == 0) return parse_duration(text);
+  if (!number || *number == 0) {
+    auto duration = parse_duration(text);
+    return duration ? std::move(duration) : no_duration(text, sentence("90s, 5m, 2h or 1h30m"));
+  }
   const std::string bare = printable(trimmed(text));
   return fail(ErrorCode::invalid, "\"{}\" has no unit; write {}m (so sbatch means it), {}h or {}s",
               bare, bare, bare, bare);

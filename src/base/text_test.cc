@@ -45,7 +45,10 @@ TEST(ParseDuration, WhereANumberAloneWouldBeMisreadItHasAUnit) {
   }
   EXPECT_THAT(parse_duration_with_unit("24").error().message(), testing::HasSubstr("24m"));
   EXPECT_THAT(parse_duration_with_unit("x").error().message(),
-              testing::HasSubstr("is not a duration"));
+              testing::StrEq("\"x\" is not a duration; write 90s, 5m, 2h or 1h30m"));
+  EXPECT_THAT(parse_duration("x").error().message(),
+              testing::HasSubstr("1h30m (a number alone is seconds)"))
+      << "where it is taken, it is said as what";
 }
 TEST(ParseNumbers, TakeTheWholeTextOnly) {
   EXPECT_EQ(parse_unsigned("18446744073709551615"), 18446744073709551615ULL);

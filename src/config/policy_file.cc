@@ -368,7 +368,8 @@ Result<void> write_hours(const std::map<uid_t, double>& hours, WallTime taken,
 
 namespace {
 
-/// For a file that is to be installed: text of other writers would become root's.
+/// Of a file that is to be installed: what others write into it would be root's word. Of a pipe all
+/// that comes is read: its beginning, or nothing, would be another policy.
 Result<std::string> read_proposed(const std::string& path) {
   struct stat facts{};
   if (::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
@@ -377,7 +378,7 @@ Result<std::string> read_proposed(const std::string& path) {
                 "{} can be written by everybody, whose word the policy would be; chmod o-w {}",
                 printable(path), shell_quoted(printable(path)));
   }
-  return read_file(path, 1 << 20);
+  return read_named_file(path, 1 << 20);
 }
 
 }  // namespace

@@ -328,7 +328,7 @@ constexpr JobKey other_keys[] = {
      [](Text text, JobSpec& job) { return keep(parse_duration(text), job.linger); },
      [](const JobSpec& job) { return typed_duration(job.linger, JobSpec().linger); }, nullptr},
     {JobPart::life, "cap", "--cap", "TIER",
-     as_key("what holds it to --memory: kernel, mps, shim, watchdog or none; by itself the "
+     as_key("what limits it to --memory: kernel, mps, shim, watchdog or none; by itself the "
             "strongest there is"),
      needs_value, true, parse_cap,
      [](const JobSpec& job) { return std::string(job.cap ? word_of(*job.cap) : Text()); }, nullptr},

@@ -221,6 +221,7 @@ static void walk(Archive& archive, RunEnd& end) {
   archive.member("because", end.because, Form::required);
   archive.member("stopped_by", end.stopped_by, Form::nullable);
   archive.member("died_of", end.died_of, Form::nullable);
+  archive.member("time_limit_ms", end.time_limit_ms);
   archive.member("released_unix_ms", end.released);
   archive.member("cpu_milliseconds", end.cpu_ms);
   archive.member("summary", end.summary, Form::required);

@@ -330,12 +330,14 @@ TEST_F(Record, EndReadsBackWithItsSummary) {
   Summarizer summarizer;
   for (int at = 0; at < 11; ++at) summarizer.add(sample_at(1000 * at));
   RunEnd end{.at = {5}, .exit = {.signal = 9}, .because = "time limit", .stopped_by = "ana"};
+  end.time_limit_ms = 7'200'000;
   end.summary = summarizer.summary();
   const auto read = end_from_json(end_to_json(end));
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(read->exit, end.exit);
   EXPECT_EQ(read->because, end.because);
   EXPECT_EQ(read->stopped_by, "ana");
+  EXPECT_EQ(read->time_limit_ms, end.time_limit_ms);
   EXPECT_EQ(read->summary, end.summary);
 }
 

@@ -87,6 +87,7 @@ bool take_end(RunRecord& run) {
     return false;
   }
   run.state = end->known ? RunState::ended : RunState::end_unknown;
+  if (end->time_limit_ms) run.manifest.time_limit_ms = end->time_limit_ms;
   run.end = std::move(*end);
   return true;
 }

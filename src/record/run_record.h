@@ -171,6 +171,10 @@ inline constexpr std::string_view out_of_gpu_memory = "out of GPU memory";
 /// The event that says who held how much of the devices then.
 inline constexpr std::string_view out_of_gpu_memory_event = "out_of_gpu_memory";
 
+/// The events of one that waits and has no place in the queue, and that has it after all.
+inline constexpr std::string_view not_queued_event = "not_queued";
+inline constexpr std::string_view queued_event = "queued";
+
 /// The end of the main process.
 struct RunEnd {
   WallTime at;  // not known: the last sign of life
@@ -185,6 +189,9 @@ struct RunEnd {
   std::string because;
   /// Who asked for it with `berth stop`; empty: nobody, or an older record.
   std::string stopped_by;
+  /// The time limit that it ended under, where `berth extend` had moved it; nothing: it had not.
+  /// A reader of the record has it in the manifest.
+  std::optional<std::int64_t> time_limit_ms;
   /// What it ended badly of, where berth knows it: out_of_gpu_memory; empty: not known.
   std::string died_of;
   /// When the lease was given back; nothing: survivors still held it when this was written.

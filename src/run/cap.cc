@@ -184,12 +184,12 @@ Sentence said_of(const StartsElsewhere& one, const std::vector<std::string>& com
   }
   if (one.takes_gpus) {
     return sentence(
-        "what {} starts is not seen by this run: nothing holds its memory. Start a container by "
+        "what {} starts is not seen by this run: nothing limits its memory. Start a container by "
         "itself: berth run -- {} run …",
         one.name, one.name);
   }
   return sentence(
-      "what {} starts is not seen by this run: nothing holds its memory. Let it start berth: {} "
+      "what {} starts is not seen by this run: nothing limits its memory. Let it start berth: {} "
       "berth run …",
       one.name, one.name);
 }
@@ -243,7 +243,7 @@ CapMeans cap_means(const RunOptions& options, const RunServices& services) {
   }
   if (value_of(options.environment, "BERTH_GUARD_ACCOUNT")) {
     // An account of its own would take it out of the outer one.
-    means.facts.no_shim = sentence("the shim of the run around it holds them both");
+    means.facts.no_shim = sentence("the shim of the run around it limits them both");
     return means;
   }
   auto shim = shim_for(options);

@@ -13,6 +13,7 @@
 #include "run/handover.h"
 #include "run/keeper_plan.h"
 #include "run/memory_kills.h"
+#include "run/run_manifest.h"
 #include "run/sampler_child.h"
 #include "run/tree.h"
 
@@ -86,7 +87,6 @@ class Keeper {
   }
 
   // --- the heir ----------------------------------------------------------------------------------
-
   int wait_as_heir(pid_t keeper, const Fd& from_keeper) {
     const auto ended = await_end(keeper);
     if (ended && *ended == Exit{}) return 0;
@@ -131,10 +131,8 @@ class Keeper {
   }
 
   // --- the keeper --------------------------------------------------------------------------------
-
   void tell_line(const std::string& line) { (void)write_all(to_launcher_.get(), line); }
   void tell(const std::string& words) { tell_line(words + "\n"); }
-
   void say(const Sentence& said) { tell("say " + printable(said.english())); }
 
   [[nodiscard]] WallTime time_now() const { return time_in(manifest_, clock_.moment()); }
@@ -187,7 +185,6 @@ class Keeper {
   }
 
   // --- its container ---------------------------------------------------------------------------
-
   void watch_container() {
     if (task_.container == nullptr || task_.record == nullptr) return;
     container_.emplace(
@@ -226,7 +223,6 @@ class Keeper {
   }
 
   // --- waiting ---------------------------------------------------------------------------------
-
   [[nodiscard]] std::optional<Duration> patience() const {
     std::optional<Instant> earliest = plan_.next_deadline();
     const auto other = container_ ? container_->next_deadline() : std::nullopt;
@@ -369,11 +365,13 @@ class Keeper {
   }
 
   void write_end_of(const TellEnd& told, bool badly) {
-    end_ = RunEnd{.at = time_now(),
-                  .known = is_exit_known_,
-                  .exit = told.exit,
-                  .lasted_ms = steady_ms(clock_.now()) - *manifest_.started_steady_ms,
-                  .because = told.because};
+    end_ = RunEnd{
+        .at = time_now(),
+        .known = is_exit_known_,
+        .exit = told.exit,
+        .lasted_ms = steady_ms(clock_.now()) - *manifest_.started_steady_ms,
+        .because = told.because,
+        .time_limit_ms = released_ ? end_.time_limit_ms : extended_limit(task_.lease, manifest_)};
     if (const auto event = date_change(clock_.wall_now(), end_.at)) perform(*event);
     if (badly) note_memory_kills(told.exit);
     if (released_ || task_.lease == nullptr) end_.released = end_.at;
@@ -436,6 +434,7 @@ class Keeper {
   /// May be tried again: the lease holds until it is removed, or until nobody of the run lives.
   Result<void> release() {
     if (task_.lease == nullptr || released_) return {};
+    end_.time_limit_ms = extended_limit(task_.lease, manifest_);
     auto ended = task_.lease->end(*task_.ledger);
     released_ = ended.has_value();
     return ended;

@@ -172,6 +172,7 @@ class Run {
     options.say = [this](const Sentence& said) {
       tell(RunRemark{said});
       go_on_alone();  // for a disk that is full one waits as well
+      if (record_) place_.is_missing(said, *record_, manifest_, services_.clock);
     };
     options.interrupted = [this] { return is_interrupted(); };
     const WaitingSignals noted;
@@ -220,6 +221,7 @@ class Run {
   void hear_news(const WaitingNews& news) {
     if (callbacks_.on_waiting) callbacks_.on_waiting(news);
     go_on_alone();
+    if (record_) place_.is_there(*record_, manifest_, services_.clock);
   }
 
   /// Once, where the job is detached and waits.
@@ -242,7 +244,6 @@ class Run {
   /// For a run that has a record already. A run that waits and has an end never started.
   Result<RunOutcome> never_started(Result<RunOutcome> outcome) {
     if (!record_) return outcome;
-    manifest_.waiting = true;
     const auto how = never_started_by(outcome);
     if (auto told = end_waiting(*record_, manifest_, how, services_.clock); !told) {
       tell(RunRemark{told.error().said()});
@@ -434,9 +435,7 @@ class Run {
   }
 
   RunOutcome outcome_of(const LauncherReport& report, Instant began) {
-    RunOutcome outcome;
-    outcome.how = RunOutcome::How::finished;
-    outcome.id = manifest_.id;
+    RunOutcome outcome{.how = RunOutcome::How::finished, .id = manifest_.id};
     if (report.not_started) return not_started(*report.not_started);
     if (!report.exit) {
       outcome.how = RunOutcome::How::detached;
@@ -479,6 +478,7 @@ class Run {
   std::optional<Binding> binding_;
   std::optional<Lease> lease_;
   std::optional<RecordWriter> record_;
+  PlaceNotes place_;
   std::optional<Error> cannot_wait_;  // what would wait could not be recorded
 };
 

@@ -59,6 +59,12 @@ void note_when_and_where(const RunOptions& options, Clock& clock, Manifest& mani
   manifest.started_steady_ms = steady_ms(now.steady);
 }
 
+std::optional<std::int64_t> extended_limit(const Lease* lease, const Manifest& manifest) {
+  const auto limit = lease != nullptr ? lease->time_limit() : std::nullopt;
+  if (!limit || limit->count() == manifest.time_limit_ms) return std::nullopt;
+  return limit->count();
+}
+
 void note_start(const Manifest& manifest, RunStarted& started) {
   started.id = manifest.id;
   started.cpu_only = manifest.cpu_only;

@@ -13,6 +13,10 @@ void note_given(const Acquired& got, Manifest& manifest);
 /// The moment of its start, and where its output is kept.
 void note_when_and_where(const RunOptions& options, Clock& clock, Manifest& manifest);
 
+/// What `berth extend` has made of its time limit; nothing: it left it as it was.
+[[nodiscard]] std::optional<std::int64_t> extended_limit(const Lease* lease,
+                                                         const Manifest& manifest);
+
 /// What its start is told with.
 void note_start(const Manifest& manifest, RunStarted& started);
 

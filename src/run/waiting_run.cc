@@ -52,9 +52,27 @@ NeverStarted never_started_by(const Result<RunOutcome>& outcome) {
   return {.exit = {.signal = signal != 0 ? signal : SIGTERM}, .because = end_cause::left_queue};
 }
 
+void PlaceNotes::is_missing(const Sentence& why, const RecordWriter& record,
+                            const Manifest& manifest, Clock& clock) {
+  if (is_there_ || std::exchange(is_missing_, true)) return;
+  (void)record.append_event(
+      {.at = time_in(manifest, clock.moment()),
+       .kind = std::string(not_queued_event),
+       .text = sentence("its place in the queue could not be written: {}", why)});
+}
+
+void PlaceNotes::is_there(const RecordWriter& record, const Manifest& manifest, Clock& clock) {
+  is_there_ = true;
+  if (!std::exchange(is_missing_, false)) return;
+  (void)record.append_event({.at = time_in(manifest, clock.moment()),
+                             .kind = std::string(queued_event),
+                             .text = sentence("it has its place in the queue now")});
+}
+
 Result<void> end_waiting(const RecordWriter& record, Manifest manifest, const NeverStarted& how,
                          Clock& clock) {
   const WallTime now = time_in(manifest, clock.moment());
+  manifest.waiting = true;
   // The record is a little younger than the wait.
   manifest.waited_ms = std::max(manifest.waited_ms, now.unix_ms - manifest.started.unix_ms);
   auto told = record.write_manifest(manifest);

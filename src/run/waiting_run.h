@@ -36,6 +36,19 @@ class WaitingSignals {
   struct sigaction before_[count]{};
 };
 
+/// Of one that waits, detached. Its ticket may not have been written: then its record alone tells
+/// that it waits, and why nobody finds it in the queue.
+class PlaceNotes {
+ public:
+  void is_missing(const Sentence& why, const RecordWriter& record, const Manifest& manifest,
+                  Clock& clock);
+  void is_there(const RecordWriter& record, const Manifest& manifest, Clock& clock);
+
+ private:
+  bool is_there_ = false;
+  bool is_missing_ = false;  // and that is noted
+};
+
 /// How a run ended that was never started. An error on the way is an outcome without a Result.
 struct NeverStarted {
   Exit exit;

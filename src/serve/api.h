@@ -88,6 +88,7 @@ struct RequestContext {
   std::optional<WallTime> unanswered_since;
   Visibility visibility;
   std::shared_ptr<const berth::Policy> rules;  // of the queue (place/policy.h); null: none
+  bool are_rules_unread = false;               // there are some, and they cannot be read
   std::vector<Planned> planned;                // reservations that are to begin
   EnergyPrice price;
   std::shared_ptr<const GroupBook> book = std::make_shared<const GroupBook>();

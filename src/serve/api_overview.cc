@@ -131,8 +131,10 @@ std::vector<QueueRow> queue_seen(const Snapshot& seen, const RequestContext& con
   for (const HostProcess& process : seen.processes) {
     if (process.user.get()) names.insert(*process.user.get());
   }
-  auto rows = queue_rows(*context.snapshot,
-                         {.policy = context.rules.get(), .most = most_foreseen, .names = &names});
+  auto rows = queue_rows(*context.snapshot, {.policy = context.rules.get(),
+                                             .is_policy_unread = context.are_rules_unread,
+                                             .most = most_foreseen,
+                                             .names = &names});
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i].waiter = &seen.waiters[i];
   return rows;
 }

@@ -137,6 +137,24 @@ TEST(Queue, SaysWhatIsInTheWayAndWhenItStarts) {
   EXPECT_TRUE(queue[0]["expected_start_unix_ms"].is_null());
 }
 
+TEST(Queue, PromisesNobodyAStartWhoseRulesCannotBeRead) {
+  Snapshot snapshot = example_snapshot();
+  snapshot.claims.clear();
+  snapshot.gpu_processes.clear();
+  Waiter waiter;
+  waiter.id = "t";
+  waiter.uid = bob;
+  waiter.user = "bob";
+  waiter.request = to_json(Request{});
+  snapshot.waiters = {waiter};
+  RequestContext context = context_of(snapshot);
+  EXPECT_EQ(told("/api/v1/queue", context)["queue"][0]["why_not_yet"], "");
+  context.are_rules_unread = true;
+  const auto place = told("/api/v1/queue", context)["queue"][0];
+  EXPECT_EQ(place["why_not_yet"], "the policy of this machine cannot be read");
+  EXPECT_TRUE(place["expected_start_unix_ms"].is_null());
+}
+
 class Cards : public testing::Test {
  protected:
   Cards() {

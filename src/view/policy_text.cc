@@ -56,10 +56,11 @@ std::vector<std::string> sentences_of(const UserRules& rules, const Policy& poli
     const std::string most = *rules.hours_at_most == 1
                                  ? std::string(tr("one GPU-hour within 30 days at most"))
                                  : trf("{} GPU-hours within 30 days at most", *rules.hours_at_most);
-    said.push_back(policy.hours_used ? most
-                                     : trf("{}, which cannot be held: root's `berth serve` is not "
-                                           "there to count them",
-                                           most));
+    said.push_back(policy.hours_used
+                       ? most
+                       : trf("{}, which cannot be enforced: root's `berth serve` is not "
+                             "there to count them",
+                             most));
   }
   if (rules.quiet_hours) {
     said.push_back(trf("no job starts between {}", typed(*rules.quiet_hours)));
@@ -111,7 +112,7 @@ std::string render_policy(const Policy& policy, const Style& style) {
                      ? trf("Who has used the most GPU-hours within 30 days stands {} further back.",
                            short_duration(policy.fair_share))
                      : trf("The user of the most GPU-hours is to stand {} further back, which "
-                           "cannot be held. Root's `berth serve` is not there to count them.",
+                           "cannot be enforced. Root's `berth serve` is not there to count them.",
                            short_duration(policy.fair_share)),
                  style, 0);
   }

@@ -153,7 +153,7 @@ std::string use_lines(const Snapshot& snapshot, const Policy* policy, const Styl
   if (policy == nullptr) return text;
   if (policy->fair_share.count() > 0 && !policy->hours_used) {
     return wrapped("",
-                   own(tr("The policy's fair share cannot be held: root's `berth serve` is not "
+                   own(tr("The policy's fair share cannot be enforced: root's `berth serve` is not "
                           "there to count hours."),
                        style),
                    2, style, Paint::dim);
@@ -183,6 +183,9 @@ std::vector<QueueRow> queue_rows(const Snapshot& snapshot, const QueueAsked& ask
     const auto request = request_from_json(waiter.request);
     if (!row.is_foreseen) {
       row.starts.reset();
+    } else if (asked.is_policy_unread) {
+      row.starts.reset();
+      row.why = tr("the policy of this machine cannot be read");
     } else if (waiter.stuck) {
       row.why = tr("does not answer, passed over");
     } else if (!request) {
@@ -193,6 +196,9 @@ std::vector<QueueRow> queue_rows(const Snapshot& snapshot, const QueueAsked& ask
       const Placement placement = place_behind(snapshot, i, *request, its);
       if (!placement.satisfied()) row.why = reason_of(placement, asked);
       if (placement.satisfied()) row.starts = snapshot.taken;
+      row.is_for_others = std::ranges::any_of(placement.refused, [](const Refusal& one) {
+        return one.may_change && !one.holders.empty();
+      });
       if (may_gather(waiter, placement, snapshot.taken))
         row.complete = gathered_at(waiter, snapshot);
     }
@@ -208,21 +214,27 @@ void write_outlook(Archive& archive, const QueueRow& row) {
   archive.derived("gathered_complete_unix_ms", row.complete);
 }
 
-std::string render_queue(const Snapshot& snapshot, const Policy* policy,
+std::string render_queue(const Snapshot& snapshot, const QueueAsked& asked,
                          const std::vector<IdleRow>& idle, const Style& style) {
   std::string text = simulated_line(snapshot.simulated, style);
   if (snapshot.waiters.empty()) {
     return text + wrapped("", own(tr("Nobody waits."), style), 0, style);
   }
   std::vector<TableRow> rows;
-  const auto queue = queue_rows(snapshot, {.policy = policy});
+  const auto queue = queue_rows(snapshot, asked);
   for (const QueueRow& row : queue) {
     rows.push_back(cells_of(row, rows.size() + 1, snapshot, style));
   }
-  text += Table(columns, std::move(rows), 2, style).text() + use_lines(snapshot, policy, style) +
-          gathering_lines(snapshot, policy, style) + idle_lease_lines(idle, snapshot, style);
-  const bool is_any_unknown = std::ranges::any_of(
-      queue, [](const QueueRow& row) { return !row.why.empty() && !row.starts; });
+  text += Table(columns, std::move(rows), 2, style).text();
+  if (!asked.is_policy_unread) {  // else nothing here can be told of who is to have what
+    text +=
+        use_lines(snapshot, asked.policy, style) + gathering_lines(snapshot, asked.policy, style);
+  }
+  text += idle_lease_lines(idle, snapshot, style);
+  const bool is_any_unknown =
+      !asked.is_policy_unread && std::ranges::any_of(queue, [](const QueueRow& row) {
+        return row.is_for_others && !row.starts;
+      });
   if (is_any_unknown) {
     text += wrapped(
         "", own(tr("When one starts is known where all that is in its way has a --time."), style),
@@ -253,11 +265,21 @@ std::string render_wait_of(const std::string& run, const Snapshot& snapshot, con
   return render_waiting_notice(news, style) + wrapped("", own(line, style), 0, style);
 }
 
-std::string waiting_for_runs(const RunRecord& run, const Snapshot& snapshot) {
+std::string waiting_without_place(const RunRecord& run, const Snapshot& snapshot) {
   const std::string_view after = run.manifest.spec_of("after");
   const bool has_place =
       std::ranges::find(snapshot.waiters, run.manifest.id, &Waiter::run) != snapshot.waiters.end();
-  if (run.state != RunState::waiting || after.empty() || has_place) return {};
+  if (run.state != RunState::waiting || has_place) return {};
+  std::optional<Sentence> why;
+  for (const RunEvent& event : events_of(run)) {
+    if (event.kind == not_queued_event) why = event.text;
+    if (event.kind == queued_event) why.reset();
+  }
+  if (why) {
+    return trf("Not in the queue yet: run {} waits, and {}", printable(run.manifest.id),
+               printable(why->shown()));
+  }
+  if (after.empty()) return {};
   return trf("Not in the queue yet: run {} waits until {} has ended well (--after).",
              printable(run.manifest.id), printable(after));
 }
@@ -291,9 +313,9 @@ void write_planned_row(Archive& archive, const Planned& planned, bool is_named) 
   archive.derived("failed", planned.text.failed);
 }
 
-std::string queue_json(const Snapshot& snapshot, const Policy* policy,
+std::string queue_json(const Snapshot& snapshot, const QueueAsked& asked,
                        const std::vector<IdleRow>& idle, const std::vector<Planned>& planned) {
-  const auto rows = queue_rows(snapshot, {.policy = policy});
+  const auto rows = queue_rows(snapshot, asked);
   return write_json(JsonLayout::indented,
                     [&](Archive& archive) {
                       archive.derived("berth_queue", 1);

@@ -26,10 +26,13 @@ struct QueueRow {
   std::string why;                   // why not yet; empty: it may start now, or is_foreseen says
   std::optional<WallTime> complete;  // when all that it gathers is free; it has some of it already
   bool is_foreseen = true;           // false: too many are before it
+  bool is_for_others = false;        // it waits for what somebody has, and for no time of day
 };
 
 struct QueueAsked {
   const Policy* policy = nullptr;  // null: there is none
+  /// There is one, and it cannot be read: nothing is given to anybody until it can.
+  bool is_policy_unread = false;
   /// So many are looked into; the others have their place alone.
   std::size_t most = std::numeric_limits<std::size_t>::max();
   /// The users who may be named; null: all.
@@ -39,21 +42,20 @@ struct QueueAsked {
 /// The members that JSON has for a row beside its Waiter.
 void write_outlook(Archive& archive, const QueueRow& row);
 
-/// `policy`: null where there is none. `idle`: waiters are shown those of its leases that the
-/// history knows.
-[[nodiscard]] std::string render_queue(const Snapshot& snapshot, const Policy* policy,
+/// `idle`: of those, the leases that the history knows are what who waits is shown.
+[[nodiscard]] std::string render_queue(const Snapshot& snapshot, const QueueAsked& asked,
                                        const std::vector<IdleRow>& idle, const Style& style);
 /// Why this run waits, device by device, its place and its start; empty: it has no place.
 [[nodiscard]] std::string render_wait_of(const std::string& run, const Snapshot& snapshot,
                                          const Policy* policy, const Style& style);
-/// For a run that waits for other runs (`--after`) and so has no place in the queue yet. Empty: it
-/// has one, or is none.
-[[nodiscard]] std::string waiting_for_runs(const RunRecord& run, const Snapshot& snapshot);
+/// Of a run that waits and has no place in the queue yet: that is `--after` others, or its ticket
+/// could not be written. Empty: it has one, or is none.
+[[nodiscard]] std::string waiting_without_place(const RunRecord& run, const Snapshot& snapshot);
 /// Reservations that are to begin, a line each; and what JSON has of one.
 [[nodiscard]] std::string render_planned(const std::vector<Planned>& planned, const Style& style);
 /// `is_named`: who it is for may be told.
 void write_planned_row(Archive& archive, const Planned& planned, bool is_named);
-[[nodiscard]] std::string queue_json(const Snapshot& snapshot, const Policy* policy,
+[[nodiscard]] std::string queue_json(const Snapshot& snapshot, const QueueAsked& asked,
                                      const std::vector<IdleRow>& idle,
                                      const std::vector<Planned>& planned);
 

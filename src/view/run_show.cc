@@ -157,7 +157,7 @@ void add_container(Facts& facts, const RunRecord& run, const Style& style) {
   if (!container) return;
   std::string text = outside(container->engine, style);
   if (container->id.empty()) {
-    append(text, own(tr("not made yet"), style));
+    append(text, own(run.end ? tr("none is known to have been made") : tr("not made yet"), style));
   } else {
     text += " " + outside(short_container_id(container->id), style);
   }

@@ -19,16 +19,16 @@ namespace berth {
 std::string held_text(const RunCap& cap) {
   switch (cap.tier) {
     case CapTier::none:
-      return std::string(tr("held by nothing"));
+      return std::string(tr("limited by nothing"));
     case CapTier::watchdog:
-      return std::string(cap.stops ? tr("held by the watchdog: it stops the job")
-                                   : tr("held by the watchdog: it warns"));
+      return std::string(cap.stops ? tr("limited by the watchdog: it stops the job")
+                                   : tr("limited by the watchdog: it warns"));
     case CapTier::shim:
-      return std::string(tr("held by the shim"));
+      return std::string(tr("limited by the shim"));
     case CapTier::mps:
-      return std::string(tr("held by MPS"));
+      return std::string(tr("limited by MPS"));
     case CapTier::kernel:
-      return std::string(tr("held by the kernel"));
+      return std::string(tr("limited by the kernel"));
   }
   return {};
 }
@@ -258,6 +258,11 @@ std::string advice_after(const NotAcquired& refusal, const JobSpec& job) {
             tr("nothing can be given while the driver does not answer; `berth run --wait` looks "
                "again, `berth run --or-cpu` runs it on the CPU"));
       }
+      if (is_held_by_policy(refusal.placement)) {
+        return std::string(
+            tr("the policy gives this job no device now; `berth run --wait` waits in the queue, "
+               "`berth run --or-cpu` runs it on the CPU"));
+      }
       return std::string(
           tr("no device is free for this job; `berth run --wait` waits in the queue, `berth run "
              "--or-cpu` runs it on the CPU"));
@@ -296,6 +301,11 @@ std::string render_started(const RunStarted& started, const std::optional<std::s
   }
   if (simulated) line += trf("  SIMULATED: {}", printable(*simulated));
   return line + "\n";
+}
+
+std::string sentence_of_container(const std::string& engine,
+                                  const std::vector<std::string>& words) {
+  return trf("put into {} run: {}", engine, printable(shell_joined(words)));
 }
 
 std::string sentence_of_isolation(const RunStarted& started, bool with_all) {

@@ -14,7 +14,7 @@ namespace berth {
 [[nodiscard]] std::string render_started(const RunStarted& started,
                                          const std::optional<std::string>& simulated);
 
-/// "held by the watchdog: it warns"
+/// "limited by the watchdog: it warns"
 [[nodiscard]] std::string held_text(const RunCap& cap);
 /// "kernel: …; mps: …": why no stronger tier holds the job. Empty: there is none.
 [[nodiscard]] std::string stronger_tiers_text(const RunCap& cap);
@@ -24,6 +24,10 @@ namespace berth {
 /// If the job is isolated: says so, by what, and its costs. A cost that nobody meets soon is said
 /// only `with_all`.
 [[nodiscard]] std::string sentence_of_isolation(const RunStarted& started, bool with_all);
+
+/// What was put into the command of a container of this engine.
+[[nodiscard]] std::string sentence_of_container(const std::string& engine,
+                                                const std::vector<std::string>& words);
 
 /// Whole sentences, each for a line of its own.
 [[nodiscard]] std::vector<std::string> sentences_of(const RunNews& news);

@@ -19,7 +19,7 @@ NAMES = "docker podman apptainer kubectl srun sbatch systemd-run".split()
 
 
 def unseen(name, advice):
-    return f"what {name} starts is not seen by this run: nothing holds its memory. {advice}"
+    return f"what {name} starts is not seen by this run: nothing limits its memory. {advice}"
 
 
 def alone(name):
@@ -59,7 +59,7 @@ def test_a_run_says_that_its_cap_does_not_go_along(card, words, sentence):
     done = card.run("run", "--memory", "2G", "--", *words, timeout=60)
     assert done.returncode == 0 and not re.search("libcuda|berth-shim", done.stdout), "the shim is but noise of ld.so there"
     lines = " ".join(done.stderr.split())
-    assert lines.count(sentence) == 1 and lines.index("held by the watchdog") < lines.index(sentence), done.stderr
+    assert lines.count(sentence) == 1 and lines.index("limited by the watchdog") < lines.index(sentence), done.stderr
     cap = show(card)["cap"]
     assert (cap["tier"], cap["said"]) == ("watchdog", [sentence])
     assert "it does not go along" in cap["not_held_by"]["shim"] and "it does not go along" in cap["not_held_by"]["mps"]
@@ -70,8 +70,8 @@ def test_it_is_said_once_and_where_something_was_to_hold_it(card):
     words = ("--", "srun", "python")
     assert " ".join(card.run("run", "-v", "--memory", "2G", *words).stderr.split()).count(inside("srun")) == 1
     assert inside("srun") in " ".join(card.run("run", "--memory", "2G", "--cap", "watchdog", *words).stderr.split())
-    assert "nothing holds its memory" not in card.run("run", "--memory", "2G", "--cap", "none", *words).stderr
-    assert "nothing holds its memory" not in card.run("run", *words).stderr
+    assert "nothing limits its memory" not in card.run("run", "--memory", "2G", "--cap", "none", *words).stderr
+    assert "nothing limits its memory" not in card.run("run", *words).stderr
     refused = card.run("run", "--memory", "2G", "--cap", "shim", *words)
     assert refused.returncode == 125
     assert "--cap shim: srun starts programs elsewhere, and it does not go along" in " ".join(refused.stderr.split())

@@ -38,7 +38,7 @@ def test_a_limit_at_the_share_holds_the_run_and_no_shim_is_needed(card):
     card.limit(2 * GIB)
     said = card.run("run", "--memory", "2G", "--", "/usr/bin/python3", "-c", "import os; print(os.environ.get('LD_PRELOAD'))",
                     timeout=60)  # fmt: skip
-    assert said.stdout == "None\n" and "held by the kernel" in said.stderr.splitlines()[0], said.stderr
+    assert said.stdout == "None\n" and "limited by the kernel" in said.stderr.splitlines()[0], said.stderr
     cap = show(card)["cap"]
     assert cap["tier"] == "kernel" and "not_held_by" not in cap
     assert (cap["proved"], cap["proved_why"]) == ("unknown", "none of its processes was seen on a device")

@@ -131,7 +131,7 @@ def test_the_service_holds_a_run_of_another_user_to_its_share_for_as_long_as_it_
     site.serve()
     run = site.run_for(OWNER, job=SLEEP)
     said = first_line(run)
-    assert "2.0 GiB, held by the kernel" in said, said
+    assert "2.0 GiB, limited by the kernel" in said, said
     [group] = site.held_groups()
     assert site.limits() == {f"session/{group}": 2 * GIB}
     wait_until(lambda: "sleep" in names_in(site.groups / "session" / group), "its job is in there")
@@ -150,7 +150,7 @@ def test_without_such_a_service_the_shim_or_the_watchdog_holds(site):
     run = site.run_for(OWNER)
     assert run.wait(60) == 0
     said = run.stderr.read()
-    assert "2.0 GiB, held by" in said and "held by the kernel" not in said and site.limits() == {}
+    assert "2.0 GiB, limited by" in said and "limited by the kernel" not in said and site.limits() == {}
     refused = site.run_for(OWNER, "--cap", "kernel")
     assert refused.wait(60) == 125 and "no limit of the kernel is set" in refused.stderr.read()
 
@@ -164,7 +164,7 @@ def test_what_the_driver_refuses_leaves_the_run_where_it_was_and_the_next_tier_h
     assert site.held_groups() == []
     run = site.run_for(OWNER, job=SLEEP)
     said = first_line(run)
-    assert "2.0 GiB, held by" in said and "kernel" not in said
+    assert "2.0 GiB, limited by" in said and "kernel" not in said
     assert (site.groups / "session/cgroup.procs").read_text()
     wait_until(lambda: len(site.answers()) == 1, "of what has ended nothing is left")
 
@@ -177,7 +177,7 @@ def test_a_driver_that_says_yes_and_holds_nothing_is_not_believed(site):
     run = site.run_for(OWNER)
     assert run.wait(60) == 0
     said = run.stderr.read()
-    assert "2.0 GiB, held by" in said and "held by the kernel" not in said, said
+    assert "2.0 GiB, limited by" in said and "limited by the kernel" not in said, said
     wait_until(lambda: not site.held_groups() and not site.answers(), "nothing is left")
 
 
@@ -271,7 +271,7 @@ def test_nobody_is_held_by_anothers_word_and_a_forged_answer_is_none(site):
 def test_a_service_that_begins_anew_takes_off_what_the_one_before_had_set(site):
     site.serve()
     run = site.run_for(OWNER, job=SLEEP)
-    assert "held by the kernel" in first_line(run)
+    assert "limited by the kernel" in first_line(run)
     site.service.kill()
     site.service.wait(60)
     run.terminate()

@@ -78,7 +78,7 @@ def test_the_shim_refuses_what_goes_beyond_the_share_and_the_record_says_so(card
     assert told["code"] == 2, "CUDA_ERROR_OUT_OF_MEMORY"
     assert 2 * GIB - 256 * MIB < told["first"] <= 2 * GIB
     assert (told["second"], told["total"]) == (told["first"], 2 * GIB) and told["free"] < 64 * MIB
-    assert "held by the shim" in said.splitlines()[0], said
+    assert "limited by the shim" in said.splitlines()[0], said
     cap = record["cap"]
     assert cap["tier"] == "shim" and set(cap["not_held_by"]) == {"kernel", "mps"}
     [device] = cap["devices"]
@@ -118,7 +118,7 @@ def test_what_a_context_took_before_is_charged_from_the_start(card):
 def test_a_weaker_tier_by_name_sets_nothing_of_the_shim(card):
     told, record, said = card.take("--memory", "2G", "--cap", "watchdog")
     assert told["first"] > 70 * GIB and told["preload"] is None
-    assert record["cap"]["tier"] == "watchdog" and "held by the watchdog" in said
+    assert record["cap"]["tier"] == "watchdog" and "limited by the watchdog" in said
 
 
 def test_a_job_may_switch_the_shim_off_for_all_of_it(card):
@@ -146,7 +146,7 @@ def test_mps_holds_a_run_where_a_client_was_refused_first(card):
     assert told["limit"] == "0=2048M" and told["preload"] is None
     assert told["code"] == 2 and 2 * GIB - 512 * MIB < told["first"] <= 2 * GIB
     assert record["cap"]["tier"] == "mps" and record["cap"]["proved"] == "unknown"
-    assert "held by MPS" in said, said
+    assert "limited by MPS" in said, said
 
 
 def test_a_server_of_mps_that_holds_nobody_is_not_believed(card):

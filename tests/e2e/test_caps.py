@@ -49,7 +49,7 @@ def test_a_run_above_its_share_is_warned_once_and_goes_on(tmp_path):
     done, record = shared.run(
         ["--memory", "10G"], "play('12.json')\nwait_for(',12884901888]', 6)\nplay('1.json')\nwait_for(',1073741824]', 1)"
     )
-    assert "10.0 GiB, held by the watchdog: it warns" in done.stderr.splitlines()[0], done.stderr
+    assert "10.0 GiB, limited by the watchdog: it warns" in done.stderr.splitlines()[0], done.stderr
     assert done.stderr.count(OVER) == 1, done.stderr
     assert events(record) == ["memory_over_cap"]
     cap = record["cap"]
@@ -59,7 +59,7 @@ def test_a_run_above_its_share_is_warned_once_and_goes_on(tmp_path):
     assert (device["limit_bytes"], device["highest_measured_bytes"]) == (10 * GIB, 12 * GIB)
     assert (device["highest_charge_bytes"], device["why"]["highest_charge_bytes"]) == (None, "unsupported")
     shown = shared.driver.run("show", env={"COLUMNS": "200"}).stdout
-    assert "held by the watchdog: it warns" in shown and re.search(r"Proved +yes", shown) and OVER in shown, shown
+    assert "limited by the watchdog: it warns" in shown and re.search(r"Proved +yes", shown) and OVER in shown, shown
 
 
 def test_a_run_within_its_share_hears_nothing(tmp_path):
@@ -101,7 +101,7 @@ def test_the_administrators_file_may_make_it_stop(tmp_path):
     run = shared.start(["--memory", "10G"], "play('12.json')\ntime.sleep(60)")
     said = run.communicate(timeout=30)[1]
     assert run.returncode == -signal.SIGTERM, said
-    assert "held by the watchdog: it stops the job" in said, said
+    assert "limited by the watchdog: it stops the job" in said, said
 
 
 def test_memory_that_the_driver_does_not_tell_is_said_once_and_nothing_is_proved(tmp_path):
@@ -163,13 +163,13 @@ def test_what_holds_a_share_is_said_in_the_lease_too(machine):
     finally:
         machine.run("stop", "--all", "-q")
         said = holder.communicate(timeout=30)[1]
-    assert "10.0 GiB, held by nothing" in said, said
+    assert "10.0 GiB, limited by nothing" in said, said
     assert "watchdog: a weaker tier was asked for" in said, said
 
 
 def test_whole_devices_have_no_cap(machine):
     got = machine.run("run", "--", "true")
-    assert "held by" not in got.stderr and show(machine)["cap"] is None
+    assert "limited by" not in got.stderr and show(machine)["cap"] is None
 
 
 # --- simulated ---------------------------------------------------------------------------------------------

@@ -2,8 +2,11 @@
 
 import json
 import os
+import subprocess
 
 import pytest
+
+from conftest import wait_until, waiting_in
 
 
 @pytest.fixture
@@ -170,3 +173,36 @@ def test_the_support_file_holds_the_configuration(machine, project):
     done = machine.run("support", "-o", report, "--yes", cwd=project, timeout=120)
     assert done.returncode == 0, done.stderr
     assert 'memory = "10G"' in report.read_text(encoding="utf-8"), path
+
+
+def test_a_policy_that_comes_through_a_pipe_is_read_to_its_end(machine):
+    """Of one that was not waited for nothing was read, and nothing is a policy: it was put into force."""
+    pipe = machine.directory / "pipe"
+    os.mkfifo(pipe)
+    for option in ("--check", "--install"):
+        writes = os.open(pipe, os.O_RDWR)
+        asks = machine.start("config", option, pipe)
+        for line in (b"[everybody]\n", b"devices_at_mst = 1\n"):
+            os.write(writes, line)
+            wait_until(lambda: asks.poll() is not None or waiting_in(writes) == 0, "it reads")
+        os.close(writes)
+        printed, said = asks.communicate(timeout=60)
+        assert (asks.returncode, printed) == (125, "") and "devices_at_mst" in said, (printed, said)
+    assert not (machine.directory / "etc/berth/berth.toml").exists()
+
+
+@pytest.mark.parametrize("words", [["--wait="], ["--wait", ""], ["--or-cpu="], ["--time="], ["--only="]], ids=str)
+def test_an_option_whose_variable_is_not_set_is_refused_as_that(machine, words):
+    """It never takes the next word for its value."""
+    done = machine.run("run", *words, "--only", "5", "--", "true")
+    assert done.returncode == 125 and words[0].rstrip("=") in done.stderr, done.stderr
+    assert '""' in done.stderr or "empty" in done.stderr, done.stderr
+    assert "5" not in done.stderr.replace("5m", ""), done.stderr
+
+
+@pytest.mark.parametrize("verb", ["run", "top", "stop", "reserve"])
+def test_help_says_what_a_number_alone_means_where_a_time_is_taken(machine, verb):
+    assert "A number alone is seconds" in " ".join(machine.run(verb, "--help-all").stdout.split())
+    assert "A number alone" not in machine.run("leases", "--help-all").stdout
+    assert "a number alone is seconds" in machine.run("run", "--wait=soon", "--", "true").stderr
+    assert "a number alone" not in machine.run("run", "--time=soon", "--", "true").stderr

@@ -1,16 +1,18 @@
 """What a real docker client asks of its engine when berth has had its command line in between."""
 
+import contextlib
 import json
 import os
 import pathlib
 import shlex
 import shutil
+import signal
 import subprocess
 import time
 
 import pytest
 
-from aftermath import leases, show
+from aftermath import leases, poll, processes, show
 from conftest import ROOT, FakeDriver, Machine, end, wait_until
 from docker_socket import DockerSocket
 from engines import PEERS
@@ -156,6 +158,38 @@ def test_an_engine_that_makes_no_container_is_what_the_end_is_put_down_to(machin
     said = " ".join(machine.run("explain", "last").stdout.split())
     assert f"{engine} ended without an error, and no container of this run is there" in said, said
     assert "keeper has gone" not in said, said
+    shown = machine.run("show", "last").stdout
+    assert "none is known to have been made" in shown and "not made yet" not in shown, shown
+
+
+def test_a_dry_run_shows_what_would_be_put_into_the_command_or_refused_in_it(machine):
+    words = ["run", "--dry-run", "--only", "5", "--"]
+    done = machine.run(*words[:2], "-v", *words[2:], "docker", "run", "--rm", "busy:1")
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 0 and "Would get" in done.stdout and "put into docker run: " in said, said
+    assert "--label berth.run=RUN" in said, said
+    assert "put into" not in machine.run(*words, "docker", "run", "--rm", "busy:1").stderr
+    refused = machine.run(*words[:2], "-v", *words[2:], "docker", "run", "--gpus", "all", "busy:1")
+    assert refused.returncode == 125 and "--gpus" in refused.stderr, refused.stderr
+
+
+def test_an_epilog_writes_down_the_end_of_a_container_that_was_killed_with_all_of_its_job(machine):
+    engine_that_is_none(machine, "podman", "busy:1")
+    begun = machine.run("run", "-d", "--only", "5", "--", "podman", "run", "--rm", "busy:1", env={"SLURM_JOB_ID": "77"})
+    run = begun.stdout.strip()
+    poll(lambda: not (machine.directory / "pid").exists() or not show(machine, run)["container"]["id"], 60, "it has none")
+    while left := processes(machine):  # as Slurm's KILL of the job's control group
+        for one in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(one.split()[0]), signal.SIGKILL)
+    (machine.directory / "pid").write_text("4194304\n", encoding="utf-8")  # above every number: also where init does not reap
+    record = show(machine, run)
+    assert record["end"]["known"] is False and record["container"]["ended_unix_ms"] is None, record
+    assert machine.run("stop", "--slurm-job", "76").returncode == 0
+    assert show(machine, run)["container"]["ended_unix_ms"] is None, "that is another job's"
+    done = machine.run("stop", "--slurm-job", "77", "--quiet")
+    container = show(machine, run)["container"]
+    assert done.returncode == 0 and container["ended_unix_ms"] and container["exit_code"] == 137, (done.stderr, container)
 
 
 @pytest.fixture

@@ -271,6 +271,13 @@ def test_a_run_that_ended_well_is_told_how_it_used_its_gpu(follows):
     assert "of the time a kernel ran" not in done.stdout
 
 
+def test_of_a_run_that_ended_well_unseen_no_more_is_told_than_that(follows):
+    run = follows.run("run", "-d", "-n", "1", "--", "true").stdout.strip()
+    follows.run("wait", run)
+    done = follows.run("explain", run)
+    assert done.returncode == 0 and done.stdout.rstrip().endswith("It ended well: there is nothing to explain."), done.stdout
+
+
 def spinning(machine, **variables):
     """A program that computes and opens no device; the machine's own devices, none as a rule."""
     environment = {name: value for name, value in machine.env.items() if not name.startswith("BERTH_SIM")} | variables

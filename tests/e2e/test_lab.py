@@ -222,7 +222,7 @@ def test_what_was_let_in_ahead_of_who_gathers_is_not_extended_beyond_that(lab):
 def test_hours_count_once_root_s_server_has_written_them_down(lab):
     lab.policy("[everybody]\nhours_at_most = 0\n")
     unheld = lab.run("run", "--", "true")
-    assert unheld.returncode == 0 and "GPU-hours that the policy allows cannot be held" in in_one_line(unheld.stderr)
+    assert unheld.returncode == 0 and "GPU-hours that the policy allows cannot be enforced" in in_one_line(unheld.stderr)
     hours = lab.directory / "etc/berth/hours"
 
     def used():
@@ -262,7 +262,7 @@ def test_hours_count_once_root_s_server_has_written_them_down(lab):
     lines = hours.read_text().splitlines()
     hours.write_text("\n".join(["berth-hours 1 1000", *lines[1:]]) + "\n")
     lab.policy("[everybody]\nhours_at_most = 0\n[user.nobody]\nhours_at_most = 1\n")
-    assert "cannot be held" in in_one_line(lab.run("policy", "show").stdout)
+    assert "cannot be enforced" in in_one_line(lab.run("policy", "show").stdout)
     lab.let_end("holder")
     assert holder.wait(LONG) == 0
 

@@ -134,6 +134,29 @@ def test_who_comes_is_told_what_the_disk_said_and_what_to_do(machine, disk):
     assert machine.run("run", "-q", "--", "true", env=disk.env).returncode == 0
 
 
+def test_who_waits_detached_for_the_disk_is_seen_in_the_queue_and_says_why(machine, disk):
+    disk, word = disk
+    gate = machine.directory / "gate"
+    holder = holding(machine, gate, disk.env)
+    disk.fail()
+    begun = machine.run("run", "--detach", "--wait", "--only", "3", "--", "true", env=disk.env)
+    run = begun.stdout.strip()
+    try:
+        assert begun.returncode == 0 and word in begun.stderr, begun.stderr
+        assert queue(machine) == []
+        for words in (["queue"], ["explain", run], ["show", run]):
+            said = " ".join(machine.run(*words).stdout.split())
+            assert run in said and "its place in the queue could not be written" in said and word in said, said
+        disk.mend()
+        poll(lambda: not queue(machine), LONG, "it does not queue")
+        poll(lambda: "it has its place in the queue now" not in machine.run("show", run).stdout, LONG, "it is not noted")
+        assert "Not in the queue yet" not in machine.run("queue").stdout
+    finally:
+        machine.run("stop", run)
+        gate.touch()
+        assert holder.wait(timeout=LONG) == 0
+
+
 def test_who_comes_and_may_wait_waits_for_the_disk_too(machine, disk):
     disk, word = disk
     assert machine.run("run", "-q", "--", "true").returncode == 0

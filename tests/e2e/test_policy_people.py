@@ -115,3 +115,14 @@ def test_what_waits_for_the_end_of_quiet_hours_waits_and_says_so(lab):
     done = lab.does("eve", "run", "--wait=2s", "--", "true", hour=23)
     assert done.returncode == 124 and "quiet hours of the policy" in " ".join(done.stderr.split()), done.stderr
     assert json.loads(lab.does("eve", "queue", "--json").stdout)["queue"] == []
+
+
+def test_of_who_is_kept_by_quiet_hours_nothing_is_said_of_jobs_in_the_way(lab):
+    refused = " ".join(lab.does("eve", "run", "--", "true", hour=23).stderr.split())
+    assert "the policy gives this job no device now" in refused and "no device is free" not in refused, refused
+    assert lab.does("eve", "run", "-d", "--wait", "--", "true", hour=23).returncode == 0
+    try:
+        told = " ".join(lab.does("eve", "queue", hour=23).stdout.split())
+        assert "jobs start outside 22:00-07:00" in told and "--time" not in told, told
+    finally:
+        lab.does("eve", "stop", "last", hour=23)

@@ -344,7 +344,7 @@ def test_a_fair_share_that_nobody_counts_is_told_where_it_is_looked_for(lab):
     lab.hold("holder", "-n", "2")
     lab.wait("waits")
     for words in (["queue"], ["policy", "show"]):
-        assert "cannot be held" in in_one_line(lab.run(*words).stdout), words
+        assert "cannot be enforced" in in_one_line(lab.run(*words).stdout), words
 
 
 def test_config_installs_a_policy_that_is_right_and_no_other(lab):
@@ -393,7 +393,7 @@ def test_policy_is_told_in_plain_words(lab):
                '[group.staff]\nhighest_priority = "high"\n[user.nobody]\nquiet_hours = "22:00-07:00"\n')
     told = " ".join(lab.run("policy", "show").stdout.split())
     for words in ["worth 6h00m of waiting", "2 devices at once at most", "100 GPU-hours within 30 days at most, which cannot be "
-                  "held", "group staff", "no job starts between 22:00-07:00"]:
+                  "enforced", "group staff", "no job starts between 22:00-07:00"]:
         assert words in told, told
     chinese = lab.run("--lang", "zh_CN", "policy", "show").stdout
     assert "每个人" in chinese and "devices at once" not in chinese, chinese
@@ -412,6 +412,20 @@ def test_policy_tells_what_would_happen_to_somebody(lab):
         assert said in told and "never" not in told, told
     wrong = lab.run("policy", "test", "nobody", "--", "--gpus", "1")
     assert wrong.returncode == 2 and "--gpus" in wrong.stderr
+
+
+def test_under_a_policy_that_cannot_be_read_the_queue_promises_nobody_a_start(lab):
+    lab.hold("holder", "-n", "2", "--time", "10m")
+    lab.wait("later")
+    [place] = lab.queue()
+    assert place["expected_start_unix_ms"] is not None, place
+    lab.policy("[everybody]\ndevices_at_mst = 1\n")
+    [place] = lab.queue()
+    assert place["expected_start_unix_ms"] is None, place
+    assert place["why_not_yet"] == "the policy of this machine cannot be read"
+    done = lab.run("queue")
+    assert place["why_not_yet"] in done.stdout and "When one starts is known" not in done.stdout, done.stdout
+    assert "devices_at_mst" in done.stderr and not re.search(r"in \d+m", done.stdout), (done.stdout, done.stderr)
 
 
 def test_without_a_policy_that_is_told(lab):

@@ -9,10 +9,15 @@ import subprocess
 
 import pytest
 
-from aftermath import leases, poll, runs
+from aftermath import leases, poll, runs, show
 from conftest import end
 from test_queue import in_one_line
 from test_reserve_at import lab, planned  # noqa: F401  (a fixture among them)
+
+
+def poll_end(machine, run):
+    poll(lambda: not show(machine, run)["end"], 60, "it has no end")
+    return show(machine, run)
 
 
 def test_the_last_is_extended_used_and_released_by_that_name(machine):
@@ -31,6 +36,8 @@ def test_the_last_is_extended_used_and_released_by_that_name(machine):
     assert "time limit 3h" in machine.run("show", run).stdout or "time limit 2h59m" in machine.run("show", run).stdout
     assert machine.run("release", "last").returncode == 0
     poll(lambda: [one for one in leases(machine) if one["run"] == run], 60, "it is held still")
+    over = poll_end(machine, run)
+    assert abs(over["time_limit_ms"] - 10_800_000) < 10_000, "also of one that is over"
     assert machine.run("release", "last").returncode == 0
     poll(lambda: leases(machine), 60, "the one before is held still")
 

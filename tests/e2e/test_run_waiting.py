@@ -103,6 +103,14 @@ def test_a_detached_run_goes_on_the_cpu_when_its_patience_is_over(machine, gate)
     assert show(machine)["waited_ms"] >= 1000
 
 
+@pytest.mark.parametrize(("patience", "end_of_it"), [("--wait=1s", "no device came"), ("--or-cpu=1s", "on the CPU")])
+def test_who_waited_in_vain_is_told_once_what_was_in_the_way(machine, gate, patience, end_of_it):
+    done = machine.run("run", patience, "--only", "3", "--", "true", timeout=LONG)
+    assert end_of_it in done.stderr and done.stderr.count("leased to") == 1, done.stderr
+    screen = machine.on_terminal(80, "run", patience, "--only", "3", "--", "true")[1]
+    assert end_of_it in screen and screen.count("leased to") == 1, screen
+
+
 @pytest.mark.parametrize("words", [["{}"], ["--all"]], ids=["one", "all"])
 def test_stop_takes_a_detached_run_out_of_the_queue(machine, gate, words):
     run = waiting(machine, "--wait")
@@ -400,14 +408,14 @@ def test_a_share_is_said_with_what_holds_it_and_its_end_says_what_was_used_of_it
     got = machine.run("run", "--memory", "10G", "--", "sleep", "2.3")
     assert got.returncode == 0
     started, ended = got.stderr.splitlines()[0], got.stderr.splitlines()[-1]
-    held = r"10\.0 GiB, held by the watchdog: it warns"
+    held = r"10\.0 GiB, limited by the watchdog: it warns"
     assert re.match(rf"berth: run \S+ on GPU \d+ .*; {held}", started), got.stderr
-    assert got.stderr.count("held by") == 1
+    assert got.stderr.count("limited by") == 1
     assert re.search(r"; memory peak \d+(\.\d+)? [MG]iB of 10\.0 GiB promised(;|$)", ended), got.stderr
     several = machine.run("run", "-n", "2", "--memory", "10G", "--", "true").stderr
     assert re.search(rf"on GPU \d, \d; {held}", several), several
-    assert "held by" not in machine.run("run", "-q", "--memory", "10G", "--", "true").stderr
-    assert "held by" not in machine.run("run", "--", "true").stderr
+    assert "limited by" not in machine.run("run", "-q", "--memory", "10G", "--", "true").stderr
+    assert "limited by" not in machine.run("run", "--", "true").stderr
 
 
 def test_what_could_not_be_stopped_does_not_wait_detached(machine):

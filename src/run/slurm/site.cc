@@ -95,18 +95,24 @@ std::string naming(std::string_view script, const std::string& program) {
   return text;
 }
 
-/// "-1,4,4" of the first of three; empty: no NVLink is known to join it to another.
+bool is_any_joined(const std::vector<const Device*>& cards, const std::vector<Device>& all) {
+  return std::ranges::any_of(cards, [&](const Device* one) {
+    return std::ranges::any_of(
+        cards, [&](const Device* other) { return joint_between(*one, *other, all).nvlinks > 0; });
+  });
+}
+
+/// "-1,4,4" of the first of three, and "0,0,-1" of one without any beside those that have some.
+/// Empty: its links cannot be read.
 std::string links_of(const Device& card, const std::vector<const Device*>& cards,
                      const std::vector<Device>& all) {
   std::string links;
-  bool is_joined = false;
+  if (!card.lists.nvlinks.get()) return links;
   for (const Device* other : cards) {
-    const std::size_t count = other == &card ? 0 : joint_between(card, *other, all).nvlinks;
-    is_joined = is_joined || count > 0;
     links += links.empty() ? "" : ",";
-    links += other == &card ? "-1" : std::to_string(count);
+    links += other == &card ? "-1" : std::to_string(joint_between(card, *other, all).nvlinks);
   }
-  return is_joined ? links : "";
+  return links;
 }
 
 }  // namespace
@@ -125,11 +131,12 @@ Result<SlurmSite> slurm_site(const Snapshot& snapshot, const std::string& node,
                 "AutoDetect=nvml find the parts");
   }
   SlurmSite site;
+  const bool has_links = is_any_joined(cards, snapshot.devices);
   std::map<std::string, int> count;
   for (const Device* card : cards) {
     const std::string type = type_of(*card);
     ++count[type];
-    const std::string links = links_of(*card, cards, snapshot.devices);
+    const std::string links = has_links ? links_of(*card, cards, snapshot.devices) : "";
     site.gres += fmt::format("NodeName={} AutoDetect=off Name=gpu Type={} File={}{}{}{}\n", node,
                              type, facts_of(card->kind).card_file, *card->minor_number.get(),
                              links.empty() ? "" : " Links=", links);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include "snapshot/builder.h"
 
 namespace berth {
@@ -39,6 +41,30 @@ TEST(SlurmSite, NamesEachCardByItsFileInPciOrder) {
   EXPECT_THAT(site->around_job, Not(HasSubstr("@")));
   EXPECT_THAT(site->around_job,
               HasSubstr("-- '/opt/a b/berth' stop --slurm-job \"$SLURM_JOB_ID\""));
+}
+
+TEST(SlurmSite, BesideLinkedCardsOneWithoutLinksSaysThatItHasNone) {
+  SnapshotBuilder builder;
+  const auto add = [&](const char* id, std::uint64_t number, Reading<std::vector<NvLink>> links) {
+    builder.gpu(id, 80_GiB).with([&](Device& device) {
+      device.pci_address = fmt::format("00000000:0{}:00.0", number);
+      device.minor_number = number;
+      device.lists.nvlinks = std::move(links);
+    });
+  };
+  const auto link_to = [](const char* address) {
+    return std::vector<NvLink>{{0, true, {}, std::string(address)}};
+  };
+  add("A", 1, link_to("00000000:02:00.0"));
+  add("B", 2, link_to("00000000:01:00.0"));
+  add("alone", 3, std::vector<NvLink>{});
+  add("unread", 4, Absent::no_permission);
+  const auto site = slurm_site(builder.build(), "n1", "berth");
+  ASSERT_TRUE(site) << site.error().message();
+  EXPECT_THAT(site->gres, HasSubstr("File=/dev/nvidia1 Links=-1,1,0,0\n"));
+  EXPECT_THAT(site->gres, HasSubstr("File=/dev/nvidia2 Links=1,-1,0,0\n"));
+  EXPECT_THAT(site->gres, HasSubstr("File=/dev/nvidia3 Links=0,0,-1,0\n"));
+  EXPECT_THAT(site->gres, HasSubstr("File=/dev/nvidia4\n"));
 }
 
 TEST(SlurmSite, RefusesACardInPartsWhichAFileNamesWhole) {

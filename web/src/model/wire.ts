@@ -701,6 +701,8 @@ export interface RunEnd {
   stopped_by: string | null;
   /// "out of GPU memory".
   died_of: string | null;
+  /// As `berth extend` had moved it; null: it had not.
+  time_limit_ms: number | null;
   released_unix_ms: number | null;
   cpu_milliseconds: number | null;
   summary: RunSummary;
