@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "app/policy_remarks.h"
+#include "app/remarks.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"

@@ -10,7 +10,7 @@
 
 #include "snapshot/device_kind.h"
 
-namespace berth {
+namespace berth::serve {
 
 namespace {
 
@@ -147,4 +147,4 @@ Result<void> notify(const std::optional<std::string>& socket, std::string_view s
   return {};
 }
 
-}  // namespace berth
+}  // namespace berth::serve

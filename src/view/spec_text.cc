@@ -382,8 +382,8 @@ std::string render_card_list(const Style& style) {
     rows.push_back(
         {std::string(card.name),
          fmt::format("{} GB", card.memory_gib),
-         card.is_nvidia() ? fmt::format("{}.{}", card.capability.major, card.capability.minor)
-                          : absent,
+         card.has_capability() ? fmt::format("{}.{}", card.capability.major, card.capability.minor)
+                               : absent,
          {" " + std::string(facts ? facts->architecture : card.architecture), Paint::dim},
          card.bandwidth ? bandwidth_words(*card.bandwidth * 1e9) : absent});
   }
