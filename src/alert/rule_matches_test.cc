@@ -243,6 +243,16 @@ TEST(RuleMatches, SeeAnErrorAtItsOwnTimeAndItsOwnSeverity) {
   EXPECT_EQ(found.seen[1].at, at);
 }
 
+TEST(RuleMatches, SeeNoErrorFromBeforeTheDriverWasLoaded) {
+  Snapshot host = healthy_host();
+  const WallTime at{host.taken.unix_ms - 60'000};
+  host.xids = std::vector<XidEvent>{{"00000000:3b:00.0", 79, at}};
+  host.driver_loaded = WallTime{at.unix_ms - 30'000};
+  EXPECT_THAT(rules_of(seen_in(host)), ElementsAre("xid"));
+  host.driver_loaded = WallTime{at.unix_ms + 30'000};
+  EXPECT_THAT(rules_of(seen_in(host)), IsEmpty()) << "the load set the device up anew";
+}
+
 TEST(RuleMatches, SeeADiskFromTheThresholdOn) {
   const auto at = [](std::uint64_t available) {
     const Snapshot host = healthy_host();

@@ -89,6 +89,7 @@ void see_xids(const Round& round) {
   };
   std::map<std::pair<std::string, std::uint64_t>, ErrorCount> errors;
   for (const XidEvent& event : *xids) {
+    if (is_before_driver_load(event, round.look.snapshot)) continue;
     ErrorCount& seen = errors[{event.pci_address, event.code}];
     ++seen.times;
     seen.last = std::max(seen.last, not_after(event.at, round.look.now));

@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -130,11 +131,15 @@ constexpr auto all_verbs = std::to_array<VerbEntry>({
     {for_programs, "ranks", "for berth run --ddp, which starts it", "", make_ranks},
     {for_programs, "helper", "for programs with libberth, which start it", "", make_helper},
 });
+constexpr const auto* end_for_people =
+    std::ranges::find(all_verbs, for_programs, &VerbEntry::group);
+static_assert(std::ranges::count(end_for_people, all_verbs.end(), for_programs,
+                                 &VerbEntry::group) == all_verbs.end() - end_for_people,
+              "verbs for programs stand behind all others");
 }  // namespace
 
 std::span<const VerbEntry> known_verbs() { return all_verbs; }
-// The last ones are for programs.
-std::span<const VerbEntry> verbs() { return known_verbs().first(all_verbs.size() - 2); }
+std::span<const VerbEntry> verbs() { return {all_verbs.begin(), end_for_people}; }
 
 namespace {
 /// The words behind the program's name. Through a link called nvidia-smi or gpustat the verb of

@@ -48,20 +48,12 @@ struct CodeCount {
   const XidEvent* last = nullptr;  // of those since then; where there is none, of those before
 };
 
-/// What had happened when the driver was loaded is over: that set the device up anew. The log's
-/// times are good to a second or two: what may have come after the load counts as that.
-bool is_history(const XidEvent& event, const Snapshot& snapshot) {
-  constexpr std::int64_t slack_ms = 2000;
-  const auto& loaded = snapshot.driver_loaded.get();
-  return loaded && event.at.unix_ms + slack_ms < loaded->unix_ms;
-}
-
 std::map<std::uint64_t, CodeCount> xids_by_code(const Device& device, const Snapshot& snapshot) {
   std::map<std::uint64_t, CodeCount> by_code;
   for (const XidEvent& event : *snapshot.xids.get()) {
     if (event.pci_address != *device.pci_address.get()) continue;
     CodeCount& seen = by_code[event.code];
-    const bool over = is_history(event, snapshot);
+    const bool over = is_before_driver_load(event, snapshot);
     const bool first_since = !over && seen.times == 0;
     ++(over ? seen.times_before : seen.times);
     if (over && seen.times > 0) continue;

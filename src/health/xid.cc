@@ -140,4 +140,10 @@ std::string_view advice_for(XidAction action) {
   return "";
 }
 
+bool is_before_driver_load(const XidEvent& event, const Snapshot& snapshot) {
+  constexpr std::int64_t slack_ms = 2000;
+  const auto& loaded = snapshot.driver_loaded.get();
+  return loaded && event.at.unix_ms + slack_ms < loaded->unix_ms;
+}
+
 }  // namespace berth

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "snapshot/snapshot.h"
+
 namespace berth {
 
 /// What to do first, as the catalogue's "immediate action".
@@ -28,6 +30,10 @@ struct XidFacts {
 /// For a code that is not in the catalogue: "not in the catalogue", support. Codes that were used
 /// on cards before Ampere alone are in it as unused.
 [[nodiscard]] XidFacts xid_facts(std::uint64_t code);
+
+/// Whether it happened before the driver was loaded: that set the device up anew, so it is over.
+/// The log's times are good to a second or two. What may have come after the load counts as that.
+[[nodiscard]] bool is_before_driver_load(const XidEvent& event, const Snapshot& snapshot);
 
 /// What to do, in a sentence.
 [[nodiscard]] std::string_view advice_for(XidAction action);

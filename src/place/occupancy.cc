@@ -22,25 +22,31 @@ ClaimsByPid claims_by_pid(const Snapshot& snapshot) {
   return claims;
 }
 
-/// The claim on `device` that the process or one of its ancestors keeps.
+bool is_on(const Claim& claim, const DeviceId& device) {
+  return std::ranges::find(claim.devices, device, &ClaimedDevice::device) != claim.devices.end();
+}
+
+/// The claim on `device` that the process or one of its ancestors keeps, or in whose container the
+/// process is. The number of a process elsewhere proves nothing.
 const Claim* claim_on(const DeviceId& device, pid_t pid, const HostProcess* process,
-                      const ClaimsByPid& claims) {
+                      const ClaimsByPid& claims, const Snapshot& snapshot) {
+  if (process != nullptr && is_elsewhere(*process, snapshot.host)) return nullptr;
   const auto among = [&](pid_t candidate) -> const Claim* {
     const auto found = claims.find(candidate);
     if (found == claims.end()) return nullptr;
-    for (const Claim* claim : found->second) {
-      for (const ClaimedDevice& claimed : claim->devices) {
-        if (claimed.device == device) return claim;
-      }
-    }
-    return nullptr;
+    const auto own = std::ranges::find_if(
+        found->second, [&](const Claim* claim) { return is_on(*claim, device); });
+    return own == found->second.end() ? nullptr : *own;
   };
   if (const Claim* own = among(pid)) return own;
   if (process == nullptr || claims.empty()) return nullptr;
   for (const pid_t ancestor : process->ancestors) {
     if (const Claim* inherited = among(ancestor)) return inherited;
   }
-  return nullptr;
+  const auto around = std::ranges::find_if(snapshot.claims, [&](const Claim& claim) {
+    return is_in_container_of(claim, *process) && is_on(claim, device);
+  });
+  return around == snapshot.claims.end() ? nullptr : &*around;
 }
 
 }  // namespace
@@ -54,7 +60,7 @@ Occupancy::Occupancy(const Snapshot& snapshot) {
     const auto found = processes.find(use.pid);
     const HostProcess* process = found == processes.end() ? nullptr : found->second;
     by_device_[use.device.text()].occupants.push_back(
-        {&use, process, claim_on(use.device, use.pid, process, claims)});
+        {&use, process, claim_on(use.device, use.pid, process, claims, snapshot)});
   }
   for (const Claim& claim : snapshot.claims) {
     for (const ClaimedDevice& device : claim.devices) {

@@ -115,6 +115,20 @@ TEST(Promisable, AttributesDescendantsOfAKeeperToItsLease) {
   EXPECT_EQ(promisable_memory(host.devices[0], host), Reading<Bytes>(60_GiB));
 }
 
+TEST(Promisable, AttributesWhatRunsInALeasesContainerToIt) {
+  Snapshot host = SnapshotBuilder()
+                      .gpu("A", 80_GiB)
+                      .used(35_GiB)
+                      .claim("alice", 40_GiB, 100)
+                      .process(140, "alice", 35_GiB)
+                      .build();
+  host.processes[0].ancestors = {130, 1};  // the engine's, none of the keeper's
+  EXPECT_EQ(promisable_memory(host.devices[0], host), Reading<Bytes>(5_GiB));
+  host.claims[0].container = std::string(64, 'c');
+  host.processes[0].enclosure = Enclosure{.runtime = "docker", .id = host.claims[0].container};
+  EXPECT_EQ(promisable_memory(host.devices[0], host), Reading<Bytes>(40_GiB));
+}
+
 TEST(Place, GivesAFreeDeviceWithAReason) {
   const Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
   const Placement got = place(host, Request{});

@@ -59,7 +59,7 @@ struct Collector::Parts {
   /// One for each driver. With several, the last asks the kernel, once they have told.
   std::deque<ProbeWatch> probes;
   std::vector<int> counts;  // of each driver's devices, at its last answer
-  MissingDevices roll;
+  MissingDevices missing;
   XidMemory xids;
   std::optional<DriverLog> log;
   Reading<WallTime> driver_loaded;
@@ -120,7 +120,7 @@ Snapshot Collector::Parts::finish(Snapshot snapshot, Clock& clock) {
   mark_servers(snapshot);
   snapshot.xids = xids.all();
   snapshot.driver_loaded = driver_loaded;
-  if (options.looks == Looks::again) roll.call(snapshot);
+  if (options.looks == Looks::again) missing.add_to(snapshot);
   return snapshot;
 }
 

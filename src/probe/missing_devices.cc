@@ -76,7 +76,7 @@ void add_missing(const Device& known, Snapshot& snapshot) {
 
 }  // namespace
 
-void MissingDevices::call(Snapshot& snapshot) {
+void MissingDevices::add_to(Snapshot& snapshot) {
   const auto has_answered = [&](std::string_view source) {
     return std::ranges::any_of(snapshot.sources, [&](const SourceReport& report) {
       return report.succeeded && report.source == source;

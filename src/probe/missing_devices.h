@@ -16,7 +16,7 @@ class MissingDevices {
   ///
   /// Not missed: MIG instances (their administrator makes and removes them), a card that the
   /// administrator excluded, one with another kernel driver now.
-  void call(Snapshot& snapshot);
+  void add_to(Snapshot& snapshot);
 
  private:
   std::vector<Device> present_;  // who and where alone, in the order in which they were first seen

@@ -35,15 +35,15 @@ std::vector<std::string> ids_of(const Snapshot& look) {
   return ids;
 }
 
-Snapshot after(MissingDevices& roll, Snapshot look) {
-  roll.call(look);
+Snapshot after(MissingDevices& missing, Snapshot look) {
+  missing.add_to(look);
   return look;
 }
 
 TEST(MissingDevices, ACardThatIsListedNoLongerIsALostRowWithoutANumber) {
-  MissingDevices roll;
-  EXPECT_THAT(ids_of(after(roll, seen({"A", "B", "C"}))), ElementsAre("A", "B", "C"));
-  const Snapshot look = after(roll, seen({"A", "C"}));
+  MissingDevices missing;
+  EXPECT_THAT(ids_of(after(missing, seen({"A", "B", "C"}))), ElementsAre("A", "B", "C"));
+  const Snapshot look = after(missing, seen({"A", "C"}));
   ASSERT_THAT(ids_of(look), ElementsAre("A", "C", "B"));
   EXPECT_EQ(look.devices[1].index, 1) << "the driver has numbered the others anew";
   const Device& missing = look.devices[2];
@@ -55,24 +55,24 @@ TEST(MissingDevices, ACardThatIsListedNoLongerIsALostRowWithoutANumber) {
   ASSERT_THAT(look.problems, SizeIs(1));
   EXPECT_EQ(look.problems[0].code, "device_gone");
   EXPECT_EQ(look.problems[0].device, DeviceId("B"));
-  EXPECT_THAT(ids_of(after(roll, seen({"A", "C"}))), ElementsAre("A", "C", "B")) << "still";
+  EXPECT_THAT(ids_of(after(missing, seen({"A", "C"}))), ElementsAre("A", "C", "B")) << "still";
 }
 
 TEST(MissingDevices, ACardThatComesBackIsWellAgain) {
-  MissingDevices roll;
-  after(roll, seen({"A", "B"}));
-  after(roll, seen({"A"}));
-  const Snapshot look = after(roll, seen({"A", "B"}));
+  MissingDevices missing;
+  after(missing, seen({"A", "B"}));
+  after(missing, seen({"A"}));
+  const Snapshot look = after(missing, seen({"A", "B"}));
   EXPECT_THAT(ids_of(look), ElementsAre("A", "B"));
   EXPECT_THAT(look.problems, IsEmpty());
 }
 
 TEST(MissingDevices, MissesNobodyWhileTheDriverDoesNotAnswer) {
-  MissingDevices roll;
-  after(roll, seen({"A", "B"}));
+  MissingDevices missing;
+  after(missing, seen({"A", "B"}));
   Snapshot silent;
   silent.sources = {{"nvml", false}};
-  EXPECT_THAT(after(roll, silent).devices, IsEmpty());
+  EXPECT_THAT(after(missing, silent).devices, IsEmpty());
 }
 
 /// Two of NVIDIA's and two of another maker's.
@@ -89,11 +89,11 @@ Snapshot of_two_makers(bool has_last, bool has_answered = true,
 }
 
 TEST(MissingDevices, AChipOfAnyMakerIsMissedByItsOwnDriversAnswerAlone) {
-  MissingDevices roll;
-  after(roll, of_two_makers(true));
-  EXPECT_THAT(ids_of(after(roll, of_two_makers(false, false))), ElementsAre("A", "B", "C"))
+  MissingDevices missing;
+  after(missing, of_two_makers(true));
+  EXPECT_THAT(ids_of(after(missing, of_two_makers(false, false))), ElementsAre("A", "B", "C"))
       << "another driver's answer says nothing of it";
-  const Snapshot look = after(roll, of_two_makers(false));
+  const Snapshot look = after(missing, of_two_makers(false));
   ASSERT_THAT(ids_of(look), ElementsAre("A", "B", "C", "D"));
   EXPECT_TRUE(look.devices[3].lost);
   ASSERT_THAT(look.problems, SizeIs(1));
@@ -104,11 +104,11 @@ TEST(MissingDevices, AChipOfAnyMakerIsMissedByItsOwnDriversAnswerAlone) {
 
 TEST(MissingDevices, TheLastCardOfADriverIsMissedWhereTheBusHasNothingInItsPlace) {
   const auto seen_after = [](DeviceKind kind) {
-    MissingDevices roll;
-    after(roll, of_two_makers(true, true, kind));
+    MissingDevices missing;
+    after(missing, of_two_makers(true, true, kind));
     Snapshot look = of_two_makers(false, false, kind);
     look.sources.push_back({"pci", true});
-    return ids_of(after(roll, look));
+    return ids_of(after(missing, look));
   };
   EXPECT_THAT(seen_after(DeviceKind::amd_gpu), ElementsAre("A", "B", "C", "D"));
   EXPECT_THAT(seen_after(DeviceKind::ascend_npu), ElementsAre("A", "B", "C"))
@@ -116,12 +116,12 @@ TEST(MissingDevices, TheLastCardOfADriverIsMissedWhereTheBusHasNothingInItsPlace
 }
 
 TEST(MissingDevices, MigInstancesComeAndGo) {
-  MissingDevices roll;
+  MissingDevices missing;
   Snapshot divided = seen({"A", "M"});
   divided.devices[1].kind = DeviceKind::nvidia_mig;
   divided.devices[1].parent = DeviceId("A");
-  after(roll, divided);
-  EXPECT_THAT(ids_of(after(roll, seen({"A"}))), ElementsAre("A"));
+  after(missing, divided);
+  EXPECT_THAT(ids_of(after(missing, seen({"A"}))), ElementsAre("A"));
 }
 
 TEST(MissingDevices, ACardThatThePciBusStillHasIsOneRowAndOneThatWasTakenAwayIsNotLost) {
@@ -135,41 +135,41 @@ TEST(MissingDevices, ACardThatThePciBusStillHasIsOneRowAndOneThatWasTakenAwayIsN
     look.devices.push_back(device);
     return look;
   };
-  MissingDevices roll;
-  after(roll, seen({"A", "B"}));
-  const Snapshot fallen = after(roll, on_the_bus_alone("nvidia"));
+  MissingDevices missing;
+  after(missing, seen({"A", "B"}));
+  const Snapshot fallen = after(missing, on_the_bus_alone("nvidia"));
   ASSERT_THAT(ids_of(fallen), ElementsAre("A", "B"));
   EXPECT_TRUE(fallen.devices[1].lost);
-  const Snapshot given_away = after(roll, on_the_bus_alone("vfio-pci"));
+  const Snapshot given_away = after(missing, on_the_bus_alone("vfio-pci"));
   ASSERT_THAT(ids_of(given_away), ElementsAre("A", "place-B"));
   EXPECT_FALSE(given_away.devices[1].lost);
   EXPECT_THAT(given_away.problems, IsEmpty());
 }
 
 TEST(MissingDevices, AnExcludedCardIsNotMissed) {
-  MissingDevices roll;
-  after(roll, seen({"A", "B"}));
+  MissingDevices missing;
+  after(missing, seen({"A", "B"}));
   Snapshot look = seen({"A"});
   look.host.excluded_devices = std::vector<ExcludedDevice>{{"place-B", "B"}};
-  EXPECT_THAT(ids_of(after(roll, look)), ElementsAre("A"));
+  EXPECT_THAT(ids_of(after(missing, look)), ElementsAre("A"));
 }
 
 TEST(MissingDevices, ACardWhoseUuidIsReadLaterIsTheSame) {
-  MissingDevices roll;
+  MissingDevices missing;
   Snapshot nameless = seen({"A", "B"});
   nameless.devices[1].id = DeviceId("place-B");
   nameless.devices[1].uuid = Absent::failed;
-  after(roll, nameless);
-  EXPECT_THAT(ids_of(after(roll, seen({"A", "B"}))), ElementsAre("A", "B"));
+  after(missing, nameless);
+  EXPECT_THAT(ids_of(after(missing, seen({"A", "B"}))), ElementsAre("A", "B"));
   Snapshot unknown = seen({"A"});
   Device hung;
   hung.id = DeviceId("nvml-index-1");
   hung.kind = DeviceKind::nvidia_gpu;
   hung.index = 1;
   unknown.devices.push_back(hung);
-  EXPECT_THAT(ids_of(after(roll, unknown)), ElementsAre("A", "nvml-index-1"))
+  EXPECT_THAT(ids_of(after(missing, unknown)), ElementsAre("A", "nvml-index-1"))
       << "who did not say its name may be B";
-  EXPECT_THAT(ids_of(after(roll, seen({"A", "B"}))), ElementsAre("A", "B"));
+  EXPECT_THAT(ids_of(after(missing, seen({"A", "B"}))), ElementsAre("A", "B"));
 }
 
 }  // namespace

@@ -156,8 +156,8 @@ DeviceWindow WindowKeeper::summary(std::size_t position, const DeviceId& device)
 
 namespace {
 
-/// Whether two lines of the log are one. Their dates say nothing: each look computes them from the
-/// uptime in whole seconds. Somebody may also set the clock.
+/// Whether two lines of the log are one. Their dates say nothing: the uptime that they are computed
+/// from has whole seconds, and somebody may set the clock.
 bool is_same(const XidEvent& a, const XidEvent& b) {
   return a.code == b.code && a.pci_address == b.pci_address && a.pid == b.pid &&
          a.process == b.process && a.text == b.text;
@@ -181,9 +181,21 @@ bool continues(const std::vector<XidEvent>& older, std::size_t from,
 void XidTally::add(const Reading<std::vector<XidEvent>>& events) {
   if (!events.get()) return;
   const std::vector<XidEvent>& now = *events.get();
+  const auto [end_of_older, end_of_newer] = std::ranges::mismatch(seen_, now);
+  std::vector<XidEvent> older(end_of_older, seen_.end());
+  std::vector<XidEvent> newer;
+  // The list is in the order of times: an event may come before those that were told earlier.
+  for (auto event = end_of_newer; event != now.end(); ++event) {
+    const auto known = std::ranges::find(older, *event);
+    if (known == older.end()) {
+      newer.push_back(*event);
+    } else {
+      older.erase(known);
+    }
+  }
   std::size_t lost = 0;  // of the older list, by the ring
-  while (lost < seen_.size() && !continues(seen_, lost, now)) ++lost;
-  for (std::size_t i = seen_.size() - lost; i < now.size(); ++i) count(now[i]);
+  while (lost < older.size() && !continues(older, lost, newer)) ++lost;
+  for (std::size_t i = older.size() - lost; i < newer.size(); ++i) count(newer[i]);
   seen_ = now;
 }
 

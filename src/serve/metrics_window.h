@@ -95,8 +95,8 @@ struct XidCount {
 
 class XidTally {
  public:
-  /// Counts the errors that were not in the list given before. Lists overlap: what one ends with
-  /// the next has too, less what the kernel's ring has lost. Absent: nothing is learned.
+  /// Counts the errors that were not in the list given before. The next list has them too, less
+  /// what the kernel's ring has lost, and new ones at any place. Absent: nothing is learned.
   void add(const Reading<std::vector<XidEvent>>& events);
 
   /// By device and code.

@@ -135,5 +135,16 @@ TEST(XidTally, KnowsALineAgainThoughItsDateWasReckonedAnew) {
   EXPECT_EQ(tally.counts()[1].last, (WallTime{5500}));
 }
 
+TEST(XidTally, CountsOnlyTheNewOneWhereItStandsBeforeWhatWasToldEarlier) {
+  XidTally tally;
+  tally.add(XidEvents{xid_event(31, 1000), xid_event(79, 4000), xid_event(79, 6000)});
+  tally.add(XidEvents{xid_event(31, 1000), xid_event(43, 3000), xid_event(79, 4000),
+                      xid_event(79, 6000)});
+  ASSERT_EQ(tally.counts().size(), 3U);
+  EXPECT_EQ(tally.counts()[0].count, 1U);
+  EXPECT_EQ(tally.counts()[1], (XidCount{"a", 43, 1, {3000}}));
+  EXPECT_EQ(tally.counts()[2].count, 2U);
+}
+
 }  // namespace
 }  // namespace berth::serve

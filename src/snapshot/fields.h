@@ -1,7 +1,7 @@
 #pragma once
 // THE field table: every reading of a device, once. JSON, CSV, `--fields`, the wire of the probe
-// process, replay and doc/METRICS.md all walk this table. So a new reading needs one row, and the
-// member in device.h that it reads. The status table picks its few columns.
+// process, replay and doc/METRICS.md all walk this table. So a new reading needs one row, and what
+// it reads: a member in device.h, or a detail in details.h. The status table picks its few columns.
 
 #include <optional>
 #include <span>

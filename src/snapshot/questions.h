@@ -1,6 +1,6 @@
 #pragma once
-// Pure questions of a snapshot, asked by placement, views and diagnosis alike, so that "busy" means
-// one thing everywhere.
+// Pure questions of a snapshot, asked by placement, views and diagnosis alike: a state has one
+// meaning. Alerts, idleness and accounting have limits of their own for how little is no work.
 
 #include <cstddef>
 #include <optional>

@@ -1,7 +1,8 @@
 #pragma once
 // Snapshot: all that one pass over the sources learned at one instant, claims included, and what
-// went wrong. It is a value: built once by probes, never changed afterwards, asked by everything
-// else. Its JSON (snapshot/json.h) is berth's interchange format.
+// went wrong. It is a value. Probes build it; who asked for the look adds leases and verdicts. Then
+// nothing changes it, and everything else asks it. Its JSON (snapshot/json.h) is berth's
+// interchange format.
 
 #include <array>
 #include <optional>

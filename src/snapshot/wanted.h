@@ -27,7 +27,7 @@ enum class Extra {
   excluded_devices,
   host,               // its name, kernel and boot id
   devices,            // those of the driver; without it not even who they are
-  other_devices,      // those that the kernel lists and no NVIDIA driver numbers
+  other_devices,      // those that the kernel lists and no source numbers
   instances,          // of MIG
   instance_readings,  // what they share, and what is read of them alone
   verdicts,           // what a device is judged failed by

@@ -25,6 +25,19 @@ def test_each_alert_rule_has_its_title_on_the_page():
     assert rules and rules == words_of_the_page("alert_titles")
 
 
+def test_each_alert_rule_stands_in_a_test():
+    files = [*(ROOT / "src/alert").glob("*_test.cc"), *(ROOT / "tests/e2e").glob("test_alert*.py")]
+    tests = "".join(path.read_text() for path in files)
+    untested = [name for name in words_of_the_page("alert_titles") if not re.search(rf"\b{name}\b", tests)]
+    assert not untested, untested
+
+
+def test_each_subject_of_doctor_is_asked():
+    declared = re.findall(r"\b(\w+_rules)\(\);", (ROOT / "src/diagnose/doctor/doctor.h").read_text())
+    gathered = (ROOT / "src/diagnose/doctor/doctor.cc").read_text().split("rows_of<DoctorRule>(")[1].split(";")[0]
+    assert declared and set(declared) - {"all_rules"} == set(re.findall(r"\w+_rules", gathered))
+
+
 def findings_of(rules):
     """The names in a table of doc/EXPLAIN.md, which the rules' rows make."""
     made = (ROOT / "doc/EXPLAIN.md").read_text().split(f"<!-- made by ./dev docs: {rules} -->")[1]

@@ -270,7 +270,7 @@ class Room:
         end = {
             "format": "berth-run-end", "version": 1, "at_unix_ms": begin + lasted, "known": True, "ended": None,
             "exit_code": 0 if number != 2 else None, "signal": 9 if number == 2 else None, "dumped_core": False,
-            "because": "time limit" if number == 2 else "", "stopped_by": None, "died_of": None, "lasted_milliseconds": lasted,
+            "because": "time limit" if number == 2 else "", "stopped_by": None, "died_of": None, "time_limit_ms": None, "lasted_milliseconds": lasted,
             "released_unix_ms": begin + lasted, "cpu_milliseconds": 120_000, "summary": SUMMARY,
         }
         marks = [

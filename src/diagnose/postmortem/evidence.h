@@ -56,7 +56,6 @@ struct PostmortemEvidence {
 [[nodiscard]] bool is_process_of_run(pid_t pid, const PostmortemEvidence& evidence);
 /// The signal that ended it, also where a shell in between made 128 + n of it; 0: none.
 [[nodiscard]] int signal_of(const RunRecord& run);
-/// "SIGKILL (9)".
 
 /// Adds what the run's events of that kind say: the first eight of them.
 void add_events(std::string_view kind, const PostmortemEvidence& evidence, Finding& finding);
