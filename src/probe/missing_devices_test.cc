@@ -46,12 +46,12 @@ TEST(MissingDevices, ACardThatIsListedNoLongerIsALostRowWithoutANumber) {
   const Snapshot look = after(missing, seen({"A", "C"}));
   ASSERT_THAT(ids_of(look), ElementsAre("A", "C", "B"));
   EXPECT_EQ(look.devices[1].index, 1) << "the driver has numbered the others anew";
-  const Device& missing = look.devices[2];
-  EXPECT_TRUE(missing.lost);
-  EXPECT_EQ(missing.index, std::nullopt);
-  EXPECT_EQ(missing.unusable_because, Unusable::unlisted);
-  EXPECT_EQ(missing.memory_used, Reading<Bytes>(Absent::failed));
-  EXPECT_EQ(missing.name, Reading<std::string>("NVIDIA Test GPU"));
+  const Device& gone = look.devices[2];
+  EXPECT_TRUE(gone.lost);
+  EXPECT_EQ(gone.index, std::nullopt);
+  EXPECT_EQ(gone.unusable_because, Unusable::unlisted);
+  EXPECT_EQ(gone.memory_used, Reading<Bytes>(Absent::failed));
+  EXPECT_EQ(gone.name, Reading<std::string>("NVIDIA Test GPU"));
   ASSERT_THAT(look.problems, SizeIs(1));
   EXPECT_EQ(look.problems[0].code, "device_gone");
   EXPECT_EQ(look.problems[0].device, DeviceId("B"));
