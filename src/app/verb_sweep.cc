@@ -168,12 +168,12 @@ class SweepVerb final : public Verb {
     auto file = open_fd(records_ + "/sweeps.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     return file ? *std::move(file) : Fd();
   }
-  [[nodiscard]] ByteRange byte_of_sweep() const {
+  [[nodiscard]] LockRange byte_of_sweep() const {
     const auto id = std::strtoull(name_.sweep.c_str(), nullptr, 16);
     return {.start = static_cast<off_t>(id >> 2U), .length = 1};
   }
   /// A sweep that starts a point holds this one until the point has a record.
-  [[nodiscard]] ByteRange byte_of_start() const {
+  [[nodiscard]] LockRange byte_of_start() const {
     constexpr off_t behind_all_sweeps = off_t{1} << 62U;
     return {.start = behind_all_sweeps + byte_of_sweep().start, .length = 1};
   }

@@ -24,7 +24,7 @@
 namespace berth {
 
 namespace {
-struct flock lock_of(ByteRange range, short type) {
+struct flock lock_of(LockRange range, short type) {
   struct flock lock{};
   lock.l_type = type;
   lock.l_whence = SEEK_SET;
@@ -34,29 +34,29 @@ struct flock lock_of(ByteRange range, short type) {
 }
 }  // namespace
 
-Result<void> take_ofd_lock(int fd, ByteRange range) {
+Result<void> take_ofd_lock(int fd, LockRange range) {
   struct flock lock = lock_of(range, F_WRLCK);
   if (::fcntl(fd, F_OFD_SETLK, &lock) != 0) return fail_system(errno, "lock the file");
   return {};
 }
 
-Result<void> drop_ofd_lock(int fd, ByteRange range) {
+Result<void> drop_ofd_lock(int fd, LockRange range) {
   struct flock lock = lock_of(range, F_UNLCK);
   if (::fcntl(fd, F_OFD_SETLK, &lock) != 0) return fail_system(errno, "unlock the file");
   return {};
 }
 
-Result<std::optional<ByteRange>> find_ofd_lock(int fd, ByteRange range) {
+Result<std::optional<LockRange>> find_ofd_lock(int fd, LockRange range) {
   struct flock lock = lock_of(range, F_RDLCK);
   if (::fcntl(fd, F_OFD_GETLK, &lock) != 0) return fail_system(errno, "ask for the lock");
-  if (lock.l_type == F_UNLCK) return std::optional<ByteRange>();
-  return std::optional(ByteRange{.start = lock.l_start, .length = lock.l_len});
+  if (lock.l_type == F_UNLCK) return std::optional<LockRange>();
+  return std::optional(LockRange{.start = lock.l_start, .length = lock.l_len});
 }
 
-Result<void> take_ofd_lock(int fd) { return take_ofd_lock(fd, ByteRange{}); }
+Result<void> take_ofd_lock(int fd) { return take_ofd_lock(fd, LockRange{}); }
 
 Result<bool> is_ofd_locked(int fd) {
-  const auto found = find_ofd_lock(fd, ByteRange{});
+  const auto found = find_ofd_lock(fd, LockRange{});
   if (!found) return std::unexpected(found.error());
   return found->has_value();
 }

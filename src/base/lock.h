@@ -31,17 +31,17 @@ namespace berth {
 [[nodiscard]] Result<bool> is_ofd_locked(int fd);
 
 /// Part of a file's offsets. Locks may lie far beyond the file's end.
-struct ByteRange {
+struct LockRange {
   off_t start = 0;
   off_t length = 0;  // 0: everything from `start` on
 };
 
 /// The same for a part of the file. A description's own locks never refuse it.
-[[nodiscard]] Result<void> take_ofd_lock(int fd, ByteRange range);
-[[nodiscard]] Result<void> drop_ofd_lock(int fd, ByteRange range);
+[[nodiscard]] Result<void> take_ofd_lock(int fd, LockRange range);
+[[nodiscard]] Result<void> drop_ofd_lock(int fd, LockRange range);
 /// The first write lock of some *other* description that meets the range. It is told whole, with
 /// its part before the range. Nothing: there is none.
-[[nodiscard]] Result<std::optional<ByteRange>> find_ofd_lock(int fd, ByteRange range);
+[[nodiscard]] Result<std::optional<LockRange>> find_ofd_lock(int fd, LockRange range);
 
 /// An exclusive flock, released when the Fd given to it is closed. The kernel hands it on in the
 /// order of asking. `deadline`: timeout after that. Where `interrupted`, asked 20 times a second,

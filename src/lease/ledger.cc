@@ -91,7 +91,7 @@ Result<Fd> moved_up(Fd fd) {
 /// where this process dies half-way. Any reader of the file could refuse it
 /// a lock: it has all of them before that.
 Result<Fd> publish_once(int directory, const std::string& name, const std::string& text,
-                        std::initializer_list<ByteRange> locks) {
+                        std::initializer_list<LockRange> locks) {
   const std::string temporary = std::string(temporary_prefix) + name;
   Fd made(::openat(directory, temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                    0600));
@@ -99,7 +99,7 @@ Result<Fd> publish_once(int directory, const std::string& name, const std::strin
   auto publishing = [&]() -> Result<Fd> {
     auto fd = moved_up(std::move(made));
     if (!fd) return fd;
-    for (const ByteRange& range : locks) {
+    for (const LockRange& range : locks) {
       if (auto locked = take_ofd_lock(fd->get(), range); !locked) {
         return std::unexpected(std::move(locked).error());
       }
@@ -120,7 +120,7 @@ Result<Fd> publish_once(int directory, const std::string& name, const std::strin
 
 /// A sweep may take the file away before its lock is there: then once more.
 Result<Fd> publish(int directory, const std::string& name, const std::string& text,
-                   std::initializer_list<ByteRange> locks) {
+                   std::initializer_list<LockRange> locks) {
   auto published = publish_once(directory, name, text, locks);
   if (published || published.error().code() != ErrorCode::not_found) return published;
   return publish_once(directory, name, text, locks);
@@ -440,7 +440,7 @@ void Ticket::set_flag(std::size_t flag, bool on, off_t byte_0_1) {
   off_t& changes = changes_[flag];
   if ((changes % 2 == 1) == on || changes + 1 >= flag_length) return;
   if (drop_ofd_lock(fd_.get(), flag_change(flag, changes))) ++changes;
-  const ByteRange old{.start = byte_0_1, .length = 1};
+  const LockRange old{.start = byte_0_1, .length = 1};
   static_cast<void>(on ? take_ofd_lock(fd_.get(), old) : drop_ofd_lock(fd_.get(), old));
 }
 

@@ -15,19 +15,19 @@
 namespace berth {
 
 /// A lease is alive while any part of its file is locked; it locks all of it.
-constexpr ByteRange lease_life{.start = 0, .length = 0};
+constexpr LockRange lease_life{.start = 0, .length = 0};
 
-constexpr ByteRange ticket_life{.start = 0, .length = off_t{1} << 30};
+constexpr LockRange ticket_life{.start = 0, .length = off_t{1} << 30};
 
 /// The lock begins at the millisecond at which the waiter was last awake: it has let go all before.
 /// By the steady clock, which all processes of a boot share.
-constexpr ByteRange ticket_beat{.start = off_t{1} << 32,
+constexpr LockRange ticket_beat{.start = off_t{1} << 32,
                                 .length = (off_t{1} << 62) - (off_t{1} << 32)};
 
 /// One stretch of bytes per flag. A flag is on where an odd number of its bytes has been let go.
 constexpr off_t flag_length = off_t{1} << 20;
 constexpr off_t most_flags = 4096;
-constexpr ByteRange ticket_flags{.start = off_t{1} << 62, .length = flag_length * most_flags};
+constexpr LockRange ticket_flags{.start = off_t{1} << 62, .length = flag_length * most_flags};
 /// What a flag says. `passed_flag`: the waiter leaves something of what is free. From
 /// `first_gathered` on, one per device of the ticket's own list: it gathers that device.
 constexpr std::size_t passed_flag = 0;
@@ -38,11 +38,11 @@ constexpr std::size_t until_flag = most_flags - 1;
 
 /// berth 0.1.0 takes these while they are so, and reads no others of the flags. A reader's lock may
 /// refuse them.
-constexpr ByteRange ticket_passed_0_1{.start = off_t{1} << 30, .length = 1};
-constexpr ByteRange ticket_gathered_0_1{.start = off_t{1} << 31, .length = most_flags};
+constexpr LockRange ticket_passed_0_1{.start = off_t{1} << 30, .length = 1};
+constexpr LockRange ticket_gathered_0_1{.start = off_t{1} << 31, .length = most_flags};
 
 /// What is locked of the beat and the flags of somebody awake `at` that moment who has no flag set.
-[[nodiscard]] constexpr ByteRange locked_from_beat(Instant at) {
+[[nodiscard]] constexpr LockRange locked_from_beat(Instant at) {
   const off_t start = ticket_beat.start + static_cast<off_t>(steady_ms(at));
   return {.start = start, .length = ticket_flags.start + ticket_flags.length - start};
 }
@@ -52,7 +52,7 @@ constexpr ByteRange ticket_gathered_0_1{.start = off_t{1} << 31, .length = most_
 }
 
 /// The byte whose letting go changes a flag that has been changed so often.
-[[nodiscard]] constexpr ByteRange flag_change(std::size_t flag, off_t changed_before) {
+[[nodiscard]] constexpr LockRange flag_change(std::size_t flag, off_t changed_before) {
   const off_t start = ticket_flags.start + static_cast<off_t>(flag) * flag_length;
   return {.start = start + changed_before, .length = 1};
 }

@@ -38,7 +38,7 @@ Problem problem_with(const std::string& name, std::string code, const Sentence& 
 
 /// Nothing: the file is gone, or dead, or no file of a ledger at all (then `problems` says so).
 /// io: it could not be read, and may be alive.
-Result<std::optional<Entry>> read_living(int directory, const std::string& name, ByteRange life,
+Result<std::optional<Entry>> read_living(int directory, const std::string& name, LockRange life,
                                          const LedgerPlace& place, std::vector<Problem>& problems,
                                          Fd& keep) {
   const auto nothing = [] { return std::optional<Entry>(); };
@@ -297,7 +297,7 @@ class Scan {
   std::optional<Error> unread;
 
  private:
-  std::optional<Entry> living(const std::string& name, ByteRange life, Fd& keep) {
+  std::optional<Entry> living(const std::string& name, LockRange life, Fd& keep) {
     auto entry = read_living(directory_, name, life, place_, view.problems, keep);
     if (entry) return *std::move(entry);
     unread = std::move(entry).error();

@@ -18,7 +18,7 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-using Answer = std::variant<Acquired, NotAcquired>;
+using Outcome = std::variant<Acquired, NotAcquired>;
 
 /// One and the same process that holds the lock this long is told of.
 constexpr Duration patience_for_the_lock = seconds(10);
@@ -51,7 +51,7 @@ class Acquisition {
     limits_.time_limit = options.time_limit;
   }
 
-  Result<Answer> run() {
+  Result<Outcome> run() {
     if (auto known = know_policy(); !known) return std::unexpected(std::move(known).error());
     auto answer = arrive();
     if (!answer) return std::unexpected(std::move(answer).error());
@@ -78,7 +78,7 @@ class Acquisition {
 
   /// The first attempt: behind everybody who waits already, and the end of the queue where that
   /// gives nothing. The lock is only taken where there is something to claim.
-  Result<std::optional<Answer>> arrive() {
+  Result<std::optional<Outcome>> arrive() {
     auto machine = look_();
     if (!machine) return std::unexpected(std::move(machine).error());
     ledger_.sweep();
@@ -115,7 +115,7 @@ class Acquisition {
     return {};
   }
 
-  Result<std::optional<Answer>> queue_up() {
+  Result<std::optional<Outcome>> queue_up() {
     const TicketTerms terms = terms_of_ticket();
     wanted_ = terms.request;
     while (!ticket_) {
@@ -131,7 +131,7 @@ class Acquisition {
       (void)clock_.wait_readable(-1, clock_.now() + beat_interval);
     }
     if (auto read = see_who_is_ahead(); !read) return std::unexpected(read.error());
-    return std::optional<Answer>();
+    return std::optional<Outcome>();
   }
 
   /// Before each look that may end in a claim: who came later may stand before us.
@@ -143,7 +143,7 @@ class Acquisition {
     return {};
   }
 
-  Result<Answer> wait_for_turn() {
+  Result<Outcome> wait_for_turn() {
     next_look_ = last_good_look_ = asked_ = still_since_ = clock_.now();
     while (true) {
       if (is_interrupted()) return answer(NotAcquired::Why::interrupted);
@@ -157,9 +157,9 @@ class Acquisition {
     }
   }
 
-  Result<std::optional<Answer>> take_turn_if_due() {
+  Result<std::optional<Outcome>> take_turn_if_due() {
     const bool due = clock_.now() >= next_look_;
-    if (asleep_ && !due) return std::optional<Answer>();
+    if (asleep_ && !due) return std::optional<Outcome>();
     const std::size_t ahead_before = ahead_.size();
     const Instant asked_before = std::exchange(asked_, clock_.now());
     asleep_ = !is_among_the_first();
@@ -173,10 +173,10 @@ class Acquisition {
       watch_.reset();
       next_look_ = asked_ + sleep_between_asking(ahead_.size(), ahead_before - ahead_.size(),
                                                  asked_ - asked_before);
-      return std::optional<Answer>();
+      return std::optional<Outcome>();
     }
     begin_watching();
-    if (clock_.now() < next_look_) return std::optional<Answer>();
+    if (clock_.now() < next_look_) return std::optional<Outcome>();
     auto got = take_turn();
     if (got && !*got) ticket_->beat(clock_.now());  // a look may take seconds
     return got;
@@ -236,7 +236,7 @@ class Acquisition {
     if (watch) watch_.emplace(*std::move(watch));
   }
 
-  Result<std::optional<Answer>> take_turn() {
+  Result<std::optional<Outcome>> take_turn() {
     auto view = ledger_.read_with_tickets(tickets_in_sight());
     if (!view) return wait_out(view.error());
     const std::vector<Claim> claims_before = now_.snapshot.claims;
@@ -251,7 +251,7 @@ class Acquisition {
       auto machine = look_();
       if (!machine) {
         next_look_ = clock_.now() + longest_pause;
-        if (clock_.now() - last_good_look_ < patience_for_looks) return std::optional<Answer>();
+        if (clock_.now() - last_good_look_ < patience_for_looks) return std::optional<Outcome>();
         return std::unexpected(
             std::move(machine).error().because(sentence("looking for free devices")));
       }
@@ -274,7 +274,7 @@ class Acquisition {
     if (!now_.placement.possible) return give_up(NotAcquired::Why::never_possible);
     show_others();
     plan_next_look(claims_before != now_.snapshot.claims);
-    return std::optional<Answer>();
+    return std::optional<Outcome>();
   }
 
   /// Whether the ledger leaves us anything at all. Four waiters watch a busy queue. If each looked
@@ -287,19 +287,19 @@ class Acquisition {
     return place_behind(unused, position, options_.request, limits_).satisfied();
   }
 
-  Result<std::optional<Answer>> claim_in_turn(LedgerView view) {
+  Result<std::optional<Outcome>> claim_in_turn(LedgerView view) {
     auto got = claim_under_lock(std::move(view), patience_for_the_lock);
     if (got) return got;
     return wait_out(got.error());
   }
 
   /// What may pass is told, and waited for as well: the place in the queue is kept.
-  Result<std::optional<Answer>> wait_out(const Error& error) {
+  Result<std::optional<Outcome>> wait_out(const Error& error) {
     if (!may_pass(error)) return std::unexpected(error);
     if (!is_interrupted() && !is_out_of_time()) say_once(error);
     // Not sooner: each attempt is seen by all who watch the ledger, ourselves included.
     if (error.code() == ErrorCode::io) next_look_ = retry_at_ = clock_.now() + beat_interval;
-    return std::optional<Answer>();
+    return std::optional<Outcome>();
   }
 
   void say_once(const Error& what) {
@@ -308,7 +308,7 @@ class Acquisition {
   }
 
   /// The claims may have changed since: they are read again, nothing else is.
-  Result<std::optional<Answer>> claim_under_lock(LedgerView view, Duration patience) {
+  Result<std::optional<Outcome>> claim_under_lock(LedgerView view, Duration patience) {
     const auto lock = ledger_.lock(patience, [this] {
       if (ticket_) ticket_->beat(clock_.now());
       return is_interrupted() || (ticket_ && is_out_of_time());
@@ -321,7 +321,7 @@ class Acquisition {
       view.claims = std::move(leases->claims);
       now_ = consider(std::move(now_.snapshot), view);
     }
-    if (!now_.placement.satisfied()) return std::optional<Answer>();
+    if (!now_.placement.satisfied()) return std::optional<Outcome>();
     return claim(*lock);
   }
 
@@ -351,7 +351,7 @@ class Acquisition {
   }
 
   /// Under the host lock: the lease appears and the ticket goes before anybody else may choose.
-  Result<std::optional<Answer>> claim(const HostLock& lock) {
+  Result<std::optional<Outcome>> claim(const HostLock& lock) {
     LeaseTerms terms{.run = options_.run,
                      .command = options_.command,
                      .held_by = options_.held_by,
@@ -363,10 +363,10 @@ class Acquisition {
     auto lease = ledger_.claim(lock, terms);
     if (!lease) return std::unexpected(std::move(lease).error());
     if (ticket_) ticket_->leave();
-    return std::optional<Answer>(Acquired{.lease = *std::move(lease),
-                                          .placement = std::move(now_.placement),
-                                          .snapshot = std::move(now_.snapshot),
-                                          .waited = waited()});
+    return std::optional<Outcome>(Acquired{.lease = *std::move(lease),
+                                           .placement = std::move(now_.placement),
+                                           .snapshot = std::move(now_.snapshot),
+                                           .waited = waited()});
   }
 
   [[nodiscard]] TicketTerms terms_of_ticket() const {
@@ -449,14 +449,14 @@ class Acquisition {
     return std::max(*options_.wait - waited(), milliseconds(0));
   }
 
-  Answer answer(NotAcquired::Why why) {
+  Outcome answer(NotAcquired::Why why) {
     return NotAcquired{.why = why,
                        .placement = std::move(now_.placement),
                        .snapshot = std::move(now_.snapshot),
                        .waited = waited(),
                        .hindered_by = hindered_by_};
   }
-  std::optional<Answer> give_up(NotAcquired::Why why) { return answer(why); }
+  std::optional<Outcome> give_up(NotAcquired::Why why) { return answer(why); }
 
   Ledger& ledger_;
   const TakeSnapshot& look_;

@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 template <class T>
-std::size_t count_of(const std::vector<KeeperAction>& actions) {
+std::size_t number_of(const std::vector<KeeperAction>& actions) {
   std::size_t count = 0;
   for (const KeeperAction& action : actions) count += std::holds_alternative<T>(action) ? 1U : 0U;
   return count;
@@ -28,7 +28,7 @@ KeeperTerms with_lease() {
 
 TEST(KeeperPlan, ReleasesBeforeItTellsWhenNobodySurvives) {
   KeeperPlan plan(with_lease(), Instant{});
-  EXPECT_EQ(count_of<SurveyTree>(plan.step(JobEnded{{.code = 3}}, Instant{1s})), 1U);
+  EXPECT_EQ(number_of<SurveyTree>(plan.step(JobEnded{{.code = 3}}, Instant{1s})), 1U);
   const auto actions = plan.step(TreeSurveyed{}, Instant{1s});
   ASSERT_EQ(actions.size(), 3U);
   EXPECT_TRUE(std::holds_alternative<ReleaseLease>(actions[0]));
@@ -42,12 +42,12 @@ TEST(KeeperPlan, KeepsTheLeaseAsLongAsASurvivorHasTheDeviceOpen) {
   KeeperPlan plan(with_lease(), clock.now());
   (void)plan.step(JobEnded{}, clock.now());
   const auto first = plan.step(TreeSurveyed{.survivors = 1, .with_device = 1}, clock.now());
-  EXPECT_EQ(count_of<TellEnd>(first), 1U);
+  EXPECT_EQ(number_of<TellEnd>(first), 1U);
   for (int second = 0; second < 3600; ++second) {
     clock.advance(1s);
     const auto actions = plan.step(TreeSurveyed{.survivors = 1, .with_device = 1}, clock.now());
-    ASSERT_EQ(count_of<ReleaseLease>(actions), 0U) << "after " << second << " s";
-    ASSERT_EQ(count_of<TellEnd>(actions), 0U);
+    ASSERT_EQ(number_of<ReleaseLease>(actions), 0U) << "after " << second << " s";
+    ASSERT_EQ(number_of<TellEnd>(actions), 0U);
   }
 }
 
@@ -55,7 +55,7 @@ TEST(KeeperPlan, EndsWhatItIsAskedToWithTheTimeThatIsGiven) {
   FakeClock clock;
   KeeperPlan plan(with_lease(), clock.now());
   const auto actions = plan.step(StopRequested{3s}, clock.now());
-  EXPECT_EQ(count_of<SignalTree>(actions), 1U);
+  EXPECT_EQ(number_of<SignalTree>(actions), 1U);
   EXPECT_EQ(plan.because(), end_cause::stopped);
   EXPECT_EQ(plan.grace(), Duration(3s));
   EXPECT_EQ(plan.next_deadline(), clock.now() + 3s);
@@ -72,7 +72,7 @@ TEST(KeeperPlan, GoesOnWhereAKilledKeeperHadBegunToEndTheJob) {
     plan.go_on_after(because, clock.now());
     EXPECT_EQ(plan.next_deadline(), clock.now() + 10s) << "neither warned nor asked again";
     clock.advance(10s);
-    EXPECT_EQ(count_of<SignalTree>(plan.step(TimePassed{}, clock.now())), 1U);
+    EXPECT_EQ(number_of<SignalTree>(plan.step(TimePassed{}, clock.now())), 1U);
     EXPECT_EQ(plan.because(), because);
   }
 }
@@ -89,7 +89,7 @@ TEST(KeeperPlan, WarnsOnceAlsoWhereTheKeeperThatDidWasKilled) {
   EXPECT_THAT(plan.step(TimePassed{}, clock.now()), testing::IsEmpty());
   (void)plan.step(JobEnded{{.signal = SIGUSR1}}, clock.now());
   const auto actions = plan.step(TreeSurveyed{}, clock.now());
-  ASSERT_EQ(count_of<TellEnd>(actions), 1U);
+  ASSERT_EQ(number_of<TellEnd>(actions), 1U);
   EXPECT_EQ(std::get<TellEnd>(actions[1]).because, end_cause::time_limit);
 }
 
@@ -100,7 +100,7 @@ TEST(KeeperPlan, AnHeirBeginsAnewWhatNobodyHadBegun) {
   KeeperPlan plan(terms, clock.now());
   clock.advance(200s);
   plan.go_on_after("", clock.now());
-  EXPECT_EQ(count_of<SignalTree>(plan.step(TimePassed{}, clock.now())), 1U);
+  EXPECT_EQ(number_of<SignalTree>(plan.step(TimePassed{}, clock.now())), 1U);
 }
 
 TEST(KeeperPlan, ReleasesWhenNoSurvivorHasHadTheDeviceOpenForTheLinger) {
@@ -110,9 +110,9 @@ TEST(KeeperPlan, ReleasesWhenNoSurvivorHasHadTheDeviceOpenForTheLinger) {
   (void)plan.step(TreeSurveyed{.survivors = 1, .with_device = 1}, clock.now());
   (void)plan.step(TreeSurveyed{.survivors = 1}, clock.now());
   clock.advance(59s);
-  EXPECT_EQ(count_of<ReleaseLease>(plan.step(TreeSurveyed{.survivors = 1}, clock.now())), 0U);
+  EXPECT_EQ(number_of<ReleaseLease>(plan.step(TreeSurveyed{.survivors = 1}, clock.now())), 0U);
   clock.advance(1s);
-  EXPECT_EQ(count_of<ReleaseLease>(plan.step(TreeSurveyed{.survivors = 1}, clock.now())), 1U);
+  EXPECT_EQ(number_of<ReleaseLease>(plan.step(TreeSurveyed{.survivors = 1}, clock.now())), 1U);
 }
 
 TEST(KeeperPlan, HoldsForLateStartersUntilTheLastProcessEnds) {
@@ -123,8 +123,8 @@ TEST(KeeperPlan, HoldsForLateStartersUntilTheLastProcessEnds) {
   (void)plan.step(JobEnded{}, clock.now());
   (void)plan.step(TreeSurveyed{.survivors = 1}, clock.now());
   clock.advance(24h);
-  EXPECT_EQ(count_of<ReleaseLease>(plan.step(TreeSurveyed{.survivors = 1}, clock.now())), 0U);
-  EXPECT_EQ(count_of<ReleaseLease>(plan.step(TreeSurveyed{}, clock.now())), 1U);
+  EXPECT_EQ(number_of<ReleaseLease>(plan.step(TreeSurveyed{.survivors = 1}, clock.now())), 0U);
+  EXPECT_EQ(number_of<ReleaseLease>(plan.step(TreeSurveyed{}, clock.now())), 1U);
 }
 
 TEST(KeeperPlan, WarnsThenTermsThenKillsAtTheTimeLimit) {
@@ -174,13 +174,13 @@ TEST(KeeperPlan, AnExtendedJobIsNeitherWarnedNorEndedAtItsOldEnd) {
   KeeperPlan plan(terms, clock.now());
   clock.advance(95s);
   plan.know_time_limit(300s);
-  EXPECT_EQ(count_of<SignalJob>(plan.step(TimePassed{}, clock.now())), 0U);
+  EXPECT_EQ(number_of<SignalJob>(plan.step(TimePassed{}, clock.now())), 0U);
   clock.advance(10s);
-  EXPECT_EQ(count_of<SignalTree>(plan.step(TimePassed{}, clock.now())), 0U);
+  EXPECT_EQ(number_of<SignalTree>(plan.step(TimePassed{}, clock.now())), 0U);
   clock.advance(185s);
-  EXPECT_EQ(count_of<SignalJob>(plan.step(TimePassed{}, clock.now())), 1U) << "warned anew";
+  EXPECT_EQ(number_of<SignalJob>(plan.step(TimePassed{}, clock.now())), 1U) << "warned anew";
   clock.advance(10s);
-  EXPECT_EQ(count_of<SignalTree>(plan.step(TimePassed{}, clock.now())), 1U);
+  EXPECT_EQ(number_of<SignalTree>(plan.step(TimePassed{}, clock.now())), 1U);
   plan.know_time_limit(900s);
   EXPECT_EQ(plan.next_deadline(), clock.now() + 10s) << "what has begun goes on";
 }
@@ -211,7 +211,7 @@ TEST(KeeperPlan, RestartsASamplerEverMoreSlowly) {
     (void)plan.step(SamplerEnded{}, clock.now());
     pauses.push_back(*plan.next_deadline() - clock.now());
     clock.wait_until(*plan.next_deadline());
-    EXPECT_EQ(count_of<StartSampler>(plan.step(TimePassed{}, clock.now())), 1U);
+    EXPECT_EQ(number_of<StartSampler>(plan.step(TimePassed{}, clock.now())), 1U);
   }
   EXPECT_THAT(pauses, testing::ElementsAre(1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s));
 }
@@ -226,7 +226,7 @@ TEST(KeeperPlan, TriesAgainToStartASamplerThatCouldNotBeAndNotesItOnce) {
     pauses.push_back(*plan.next_deadline() - clock.now());
     clock.wait_until(*plan.next_deadline());
     const auto again = plan.step(TimePassed{}, clock.now());
-    EXPECT_EQ(count_of<StartSampler>(again), 1U);
+    EXPECT_EQ(number_of<StartSampler>(again), 1U);
     for (const auto* actions : {&told, &again}) {
       for (const KeeperAction& action : *actions) {
         if (const auto* note = std::get_if<Note>(&action)) noted.push_back(note->text.english());
@@ -266,10 +266,10 @@ TEST(KeeperPlan, TellsAndNotesEachDevicesFaultOnce) {
   EXPECT_THAT(std::get<Note>(actions[0]).text.english(), testing::HasSubstr("fell off the bus"));
   EXPECT_EQ(std::get<TellFault>(actions[1]).news, lost_device().news);
   EXPECT_TRUE(plan.step(lost_device(), Instant{2s}).empty());
-  EXPECT_EQ(count_of<TellFault>(plan.step(lost_device(1), Instant{2s})), 1U);
+  EXPECT_EQ(number_of<TellFault>(plan.step(lost_device(1), Instant{2s})), 1U);
   DeviceFaulted other = lost_device();
   other.news.code = "xid_79";
-  EXPECT_EQ(count_of<TellFault>(plan.step(other, Instant{3s})), 1U);
+  EXPECT_EQ(number_of<TellFault>(plan.step(other, Instant{3s})), 1U);
 }
 
 TEST(KeeperPlan, TellsOfAFaultThatTheLastLookFinds) {
@@ -277,18 +277,18 @@ TEST(KeeperPlan, TellsOfAFaultThatTheLastLookFinds) {
   (void)plan.step(JobEnded{{.code = 1}}, Instant{1s});
   (void)plan.step(TreeSurveyed{}, Instant{1s});
   const auto actions = plan.step(lost_device(), Instant{1s});
-  EXPECT_EQ(count_of<TellFault>(actions), 1U);
-  EXPECT_EQ(count_of<SignalTree>(actions), 0U);
+  EXPECT_EQ(number_of<TellFault>(actions), 1U);
+  EXPECT_EQ(number_of<SignalTree>(actions), 0U);
 }
 
 TEST(KeeperPlan, SignalsTheJobForAFaultOfItsDeviceOnly) {
   KeeperPlan plan(on_fault(OnGpuFault::signal), Instant{});
   DeviceFaulted own_error{{FaultKind::job_error, 0, "xid_31", Sentence("GPU 2: XID 31: …")}};
-  EXPECT_EQ(count_of<SignalJob>(plan.step(own_error, Instant{1s})), 0U);
+  EXPECT_EQ(number_of<SignalJob>(plan.step(own_error, Instant{1s})), 0U);
   const auto actions = plan.step(lost_device(), Instant{2s});
-  ASSERT_EQ(count_of<SignalJob>(actions), 1U);
+  ASSERT_EQ(number_of<SignalJob>(actions), 1U);
   EXPECT_EQ(std::get<SignalJob>(actions.at(2)).signal, SIGUSR1);
-  EXPECT_EQ(count_of<TellUser>(actions), 1U);
+  EXPECT_EQ(number_of<TellUser>(actions), 1U);
   EXPECT_FALSE(plan.next_deadline()) << "nothing follows a signal";
 }
 
@@ -298,11 +298,11 @@ TEST(KeeperPlan, StopsTheTreeForAFaultByTermAndKillAndSaysWhy) {
   terms.job.time_limit = 5s;
   KeeperPlan plan(terms, clock.now());
   const auto first = plan.step(lost_device(), clock.now());
-  ASSERT_EQ(count_of<SignalTree>(first), 1U);
+  ASSERT_EQ(number_of<SignalTree>(first), 1U);
   EXPECT_EQ(std::get<SignalTree>(first.at(2)).signal, SIGTERM);
   DeviceFaulted other = lost_device();
   other.news.code = "xid_79";
-  EXPECT_EQ(count_of<SignalTree>(plan.step(other, clock.now())), 0U);
+  EXPECT_EQ(number_of<SignalTree>(plan.step(other, clock.now())), 0U);
   EXPECT_EQ(*plan.next_deadline() - clock.now(), Duration(10s));
   clock.wait_until(*plan.next_deadline());
   EXPECT_EQ(std::get<SignalTree>(plan.step(TimePassed{}, clock.now()).at(0)).signal, SIGKILL);
@@ -329,11 +329,11 @@ TEST(KeeperPlan, StopsTheTreeThatIsOverItsCapByTermAndKillAndSaysWhy) {
   terms.job.time_limit = 5s;
   KeeperPlan plan(terms, clock.now());
   const auto first = plan.step(OverCap{}, clock.now());
-  ASSERT_EQ(count_of<SignalTree>(first), 1U);
+  ASSERT_EQ(number_of<SignalTree>(first), 1U);
   EXPECT_EQ(std::get<SignalTree>(first.at(0)).signal, SIGTERM);
   EXPECT_EQ(std::get<Note>(first.at(1)).kind, "cap_action");
-  EXPECT_EQ(count_of<TellUser>(first), 1U);
-  EXPECT_EQ(count_of<SignalTree>(plan.step(OverCap{}, clock.now())), 0U) << "it is being ended";
+  EXPECT_EQ(number_of<TellUser>(first), 1U);
+  EXPECT_EQ(number_of<SignalTree>(plan.step(OverCap{}, clock.now())), 0U) << "it is being ended";
   EXPECT_EQ(*plan.next_deadline() - clock.now(), Duration(10s));
   clock.wait_until(*plan.next_deadline());
   EXPECT_EQ(std::get<SignalTree>(plan.step(TimePassed{}, clock.now()).at(0)).signal, SIGKILL);
@@ -345,13 +345,13 @@ TEST(KeeperPlan, StopsTheTreeThatIsOverItsCapByTermAndKillAndSaysWhy) {
 TEST(KeeperPlan, EndsNoSurvivorsForTheCapOfAJobThatHasEnded) {
   KeeperPlan plan(on_over_cap(CapAction::stop), Instant{});
   (void)plan.step(JobEnded{{.code = 0}}, Instant{1s});
-  EXPECT_EQ(count_of<SignalTree>(plan.step(OverCap{}, Instant{2s})), 0U);
+  EXPECT_EQ(number_of<SignalTree>(plan.step(OverCap{}, Instant{2s})), 0U);
 }
 
 TEST(KeeperPlan, ContinuesALauncherThatStoppedWithTheJob) {
   KeeperPlan plan(with_lease(), Instant{});
-  EXPECT_EQ(count_of<TellStopped>(plan.step(JobStopped{SIGTSTP}, Instant{})), 1U);
-  EXPECT_EQ(count_of<ContinueLauncher>(plan.step(JobContinued{}, Instant{})), 1U);
+  EXPECT_EQ(number_of<TellStopped>(plan.step(JobStopped{SIGTSTP}, Instant{})), 1U);
+  EXPECT_EQ(number_of<ContinueLauncher>(plan.step(JobContinued{}, Instant{})), 1U);
 }
 
 }  // namespace

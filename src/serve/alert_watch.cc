@@ -10,12 +10,10 @@ namespace berth::serve {
 
 namespace {
 
-using std::chrono::seconds;
-
 /// Nothing new for so long: the file is written all the same, for the times in it.
-constexpr seconds save_interval{60};
+constexpr std::chrono::seconds save_interval{60};
 /// Without a look for so long, what was seen last is not what is.
-constexpr seconds look_is_old{5};
+constexpr std::chrono::seconds look_is_old{5};
 
 }  // namespace
 

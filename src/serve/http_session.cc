@@ -18,18 +18,17 @@ namespace {
 
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
-using std::chrono::seconds;
 using Plain = beast::basic_stream<asio::generic::stream_protocol>;
 using Tls = beast::ssl_stream<Plain>;
 
-constexpr seconds patience_for_request{10};
-constexpr seconds patience_for_answer{10};
-constexpr seconds patience_for_disk{15};
-constexpr seconds patience_for_act{30};
-constexpr seconds patience_for_next_request{60};
-constexpr seconds patience_for_news{20};
-constexpr seconds patience_at_the_end{1};
-constexpr seconds silence_between_comments{15};
+constexpr std::chrono::seconds patience_for_request{10};
+constexpr std::chrono::seconds patience_for_answer{10};
+constexpr std::chrono::seconds patience_for_disk{15};
+constexpr std::chrono::seconds patience_for_act{30};
+constexpr std::chrono::seconds patience_for_next_request{60};
+constexpr std::chrono::seconds patience_for_news{20};
+constexpr std::chrono::seconds patience_at_the_end{1};
+constexpr std::chrono::seconds silence_between_comments{15};
 constexpr std::size_t first_piece = 1024;
 
 template <class Stream>
@@ -263,7 +262,7 @@ class HttpSession final : public Session {
   }
 
   /// Sends head_ and body_, then goes on as told.
-  void write_then(seconds patience, void (*then)(HttpSession&)) {
+  void write_then(std::chrono::seconds patience, void (*then)(HttpSession&)) {
     writing_ = true;
     lowest().expires_after(patience);
     const std::array<asio::const_buffer, 2> pieces = {

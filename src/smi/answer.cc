@@ -15,7 +15,6 @@ namespace {
 
 using What = SmiRequest::What;
 
-constexpr int not_permitted = 4;
 constexpr int object_not_found = 6;
 constexpr int no_power = 8;
 constexpr int driver_not_loaded = 9;

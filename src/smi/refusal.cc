@@ -9,7 +9,6 @@ namespace berth::smi {
 namespace {
 
 constexpr int not_available = 3;
-constexpr int not_permitted = 4;
 
 /// A full-width character or a curly quote looks like the right one: it is named.
 std::string hint(const std::vector<std::string>& argv) {

@@ -31,6 +31,8 @@ struct Output {
   std::vector<Problem> silent = {};
 };
 
+inline constexpr int not_permitted = 4;  // an exit code
+
 /// What is asked for, before anything is looked at.
 struct SmiRequest {
   enum class What {

@@ -18,7 +18,7 @@ using bottleneck::DeviceFacts;
 using bottleneck::DeviceLoad;
 using bottleneck::Features;
 
-std::string percent_text(double share) { return fmt::format("{:.0f} %", share * 100); }
+std::string share_text(double share) { return fmt::format("{:.0f} %", share * 100); }
 
 std::string seconds_text(Milliseconds time) {
   return fmt::format("{:.1f}", static_cast<double>(time.count()) / 1000);
@@ -34,14 +34,14 @@ bool leaves_out(const Features& features) {
 std::string utilization_text(const BottleneckAnswer& answer, std::size_t device, double busy) {
   std::string text =
       answer.activity.simulated
-          ? trf("utilisation {}, which the simulated server invented", percent_text(busy))
-          : trf("utilisation {} (of the time a kernel ran)", percent_text(busy));
+          ? trf("utilisation {}, which the simulated server invented", share_text(busy))
+          : trf("utilisation {} (of the time a kernel ran)", share_text(busy));
   if (leaves_out(answer.bottleneck.features)) {
     text += tr(" without start-up, repeated pauses and end");
   }
   if (device >= answer.run_means.size()) return text;
   const auto& mean = answer.run_means[device].get();
-  if (mean) text += trf("; mean of the run {}", percent_text(mean->count() / 100));
+  if (mean) text += trf("; mean of the run {}", share_text(mean->count() / 100));
   return text;
 }
 
@@ -53,8 +53,8 @@ std::string device_line(const BottleneckAnswer& answer, std::size_t device) {
   if (load.lost) return text + std::string(tr("it fell off the bus"));
   if (!load.busy) return text + std::string(tr("how busy it is cannot be read"));
   text += utilization_text(answer, device, *load.busy);
-  if (load.sm) text += trf("; then {} of the SMs were busy", percent_text(*load.sm));
-  if (load.power) text += trf("; power {} of the limit", percent_text(*load.power));
+  if (load.sm) text += trf("; then {} of the SMs were busy", share_text(*load.sm));
+  if (load.power) text += trf("; power {} of the limit", share_text(*load.power));
   return text;
 }
 
@@ -86,7 +86,7 @@ std::string phases_line(const Phases& phases) {
   }
   if (phases.repeating) {
     add(trf("every {} s a pause of {} s: {} of the time", seconds_text(phases.repeating->period),
-            seconds_text(phases.repeating->length), percent_text(phases.repeating->share)));
+            seconds_text(phases.repeating->length), share_text(phases.repeating->share)));
   } else if (!phases.pauses.empty()) {
     add(trf("{} pauses of a second and more, at no regular distance", phases.pauses.size()));
   }
@@ -113,7 +113,7 @@ std::string verdict(const BottleneckAnswer& answer) {
   }
   if (!is_well_used(features)) {
     return trf("No kernel ran for {} of the time, and nothing that could be read explains it.",
-               percent_text(features.idle()));
+               share_text(features.idle()));
   }
   return std::string(tr("The GPU is well used: nothing to find."));
 }

@@ -49,7 +49,7 @@ std::string range_text(const ByteRange& range, const Style& style) {
   return low == high ? low : low + (style.utf8 ? " – " : " - ") + high;
 }
 
-std::string count_text(std::uint64_t parameters) {
+std::string parameter_count_text(std::uint64_t parameters) {
   const double count = static_cast<double>(parameters);
   if (count >= 1e12) return fmt::format("{:.3g}T", count / 1e12);
   if (count >= 1e9) return fmt::format("{:.3g}B", count / 1e9);
@@ -61,7 +61,7 @@ std::string heading_text(const FitAnswer& answer, const Style& style) {
   const Model& model = answer.model;
   const Workload& workload = answer.workload;
   std::string text = model.name.empty() ? "" : outside(model.name, style) + own(tr(": "), style);
-  text += own(model.parameters ? trf("{} parameters", count_text(*model.parameters))
+  text += own(model.parameters ? trf("{} parameters", parameter_count_text(*model.parameters))
                                : tr("quantised weights (how many is not known)"),
               style);
   if (model.parameters.value_or(0) >= 1000 && model.shape_like.empty()) {

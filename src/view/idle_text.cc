@@ -16,7 +16,7 @@ namespace berth {
 
 namespace {
 
-constexpr auto columns = std::to_array<TableColumn>({
+constexpr auto idle_columns = std::to_array<TableColumn>({
     {.header = "GPU", .minimum = 3},
     {.header = as_key("User"), .minimum = 6},
     {.header = as_key("What"), .minimum = 31},
@@ -89,7 +89,7 @@ std::string render_idle(const std::vector<IdleRow>& rows, const IdleEvidence& ev
          own(sure_text(row.sure), style), outside(row.run, style)});
   }
   text += rows.empty() ? wrapped("", own(tr("Nothing here is held idle."), style), 0, style)
-                       : Table(columns, std::move(cells), 2, style).text();
+                       : Table(idle_columns, std::move(cells), 2, style).text();
   if (!evidence.why_none.empty()) {
     text += wrapped(
         "",

@@ -45,9 +45,9 @@ class SectionRows {
   ManifestSection section_;
 };
 
-std::string count_text(std::uint64_t number) { return std::to_string(number); }
 /// Always in these, as runs stand beside each other.
 std::string in_gibibytes(Bytes memory) { return bytes_beside(memory, Bytes(1ULL << 30)); }
+std::string digits(std::uint64_t number) { return std::to_string(number); }
 std::string on_off_text(bool on) { return std::string(on ? tr("on") : tr("off")); }
 
 ManifestSection device_section(const Device& device, const Style& style) {
@@ -73,7 +73,7 @@ ManifestSection device_section(const Device& device, const Style& style) {
                        *device.pcie_width.get());
   }
   rows.add("PCIe", device.pci_address.get().value_or("") + "  " + link);
-  rows.add(tr("NUMA node"), device.numa_node, count_text);
+  rows.add(tr("NUMA node"), device.numa_node, digits);
   return rows.take();
 }
 
@@ -98,7 +98,7 @@ ManifestSection machine_section(const Manifest& manifest) {
   rows.add(tr("Host"), host.name);
   rows.add(tr("Type"), machine.instance_type);
   rows.add("CPU", machine.cpu_model);
-  rows.add(tr("CPUs"), machine.cpu_count, count_text);
+  rows.add(tr("CPUs"), machine.cpu_count, digits);
   rows.add(tr("Main memory"), machine.memory_total, in_gibibytes);
   rows.add(tr("Operating system"), machine.operating_system);
   rows.add(tr("Kernel"), host.kernel);

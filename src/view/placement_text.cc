@@ -67,7 +67,7 @@ std::string refusal_text(const Refusal& refusal, const Snapshot& snapshot, const
   return text + own(tr(": "), style) + holders;
 }
 
-struct DeviceRow {
+struct ReasonRow {
   Called device;
   std::string text;
   Paint paint = Paint::plain;
@@ -75,14 +75,14 @@ struct DeviceRow {
 
 /// Rows with number and name in columns of their own. Their text is wrapped beneath itself, so that
 /// nothing of a reason is lost.
-std::string rows_text(const std::vector<DeviceRow>& rows, const Style& style) {
+std::string rows_text(const std::vector<ReasonRow>& rows, const Style& style) {
   const int third = style.width / 3;
   const TableColumn columns[] = {{.most = 2 + std::max(third, 6)},
                                  {.when_empty = WhenEmpty::goes, .most = third},
                                  {.wraps = true}};
   const bool has_room = style.width >= 60;
   std::vector<TableRow> cells;
-  for (const DeviceRow& row : rows) {
+  for (const ReasonRow& row : rows) {
     cells.push_back({{"  " + row.device.number, row.paint},
                      {has_room ? row.device.name : std::string(), row.paint},
                      {row.text, row.paint}});
@@ -91,13 +91,13 @@ std::string rows_text(const std::vector<DeviceRow>& rows, const Style& style) {
 }
 
 /// What is said of several devices with numbers in a row is said once: "GPU 0-7".
-std::vector<DeviceRow> refused_rows(const Placement& placement, const Snapshot& snapshot,
+std::vector<ReasonRow> refused_rows(const Placement& placement, const Snapshot& snapshot,
                                     const Style& style) {
-  std::vector<DeviceRow> rows;
+  std::vector<ReasonRow> rows;
   std::optional<int> first;  // of those in the last row
   std::optional<int> last;
   for (const Refusal& refusal : placement.refused) {
-    DeviceRow row{called(refusal.device, refusal.index, snapshot, style),
+    ReasonRow row{called(refusal.device, refusal.index, snapshot, style),
                   refusal_text(refusal, snapshot, style), Paint::plain};
     const bool is_numbered = refusal.index && row.device.number == gpu_number(*refusal.index);
     const bool is_next = is_numbered && last && *refusal.index == *last + 1;
@@ -112,9 +112,9 @@ std::vector<DeviceRow> refused_rows(const Placement& placement, const Snapshot& 
   return rows;
 }
 
-std::vector<DeviceRow> choice_rows(const std::vector<Choice>& choices, const Snapshot& snapshot,
+std::vector<ReasonRow> choice_rows(const std::vector<Choice>& choices, const Snapshot& snapshot,
                                    const Style& style, Paint paint) {
-  std::vector<DeviceRow> rows;
+  std::vector<ReasonRow> rows;
   for (const Choice& choice : choices) {
     std::string text = outside(choice.reason.shown(), style);
     if (choice.promised) {
@@ -367,9 +367,9 @@ std::string render_waiting_line(const WaitingNews& news, const Style& style) {
 }
 
 std::string render_waiting_reasons(const WaitingNews& news, const Style& style) {
-  std::vector<DeviceRow> would_do =
+  std::vector<ReasonRow> would_do =
       choice_rows(news.placement.available, news.snapshot, style, Paint::plain);
-  for (DeviceRow& row : would_do) row.text = would_do_text(news) + own(tr(": "), style) + row.text;
+  for (ReasonRow& row : would_do) row.text = would_do_text(news) + own(tr(": "), style) + row.text;
   return rows_text(would_do, style) + render_refusals(news.placement, news.snapshot, style);
 }
 

@@ -22,7 +22,7 @@ namespace berth {
 
 namespace {
 
-constexpr auto columns = std::to_array<TableColumn>({
+constexpr auto queue_columns = std::to_array<TableColumn>({
     {.header = as_key("Place"), .minimum = 3},
     {.header = as_key("User"), .minimum = 6},
     {.header = as_key("Priority"), .drop_order = 4, .when_empty = WhenEmpty::goes},
@@ -225,7 +225,7 @@ std::string render_queue(const Snapshot& snapshot, const QueueAsked& asked,
   for (const QueueRow& row : queue) {
     rows.push_back(cells_of(row, rows.size() + 1, snapshot, style));
   }
-  text += Table(columns, std::move(rows), 2, style).text();
+  text += Table(queue_columns, std::move(rows), 2, style).text();
   if (!asked.is_policy_unread) {  // else nothing here can be told of who is to have what
     text +=
         use_lines(snapshot, asked.policy, style) + gathering_lines(snapshot, asked.policy, style);

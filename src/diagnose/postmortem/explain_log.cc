@@ -84,13 +84,6 @@ struct LogHit {
   std::size_t times = 0;
 };
 
-std::optional<std::uint64_t> number_behind(std::string_view line, std::string_view words) {
-  const std::size_t at = line.find(words);
-  if (at == std::string_view::npos) return std::nullopt;
-  const std::string_view rest = line.substr(at + words.size());
-  return parse_unsigned(rest.substr(0, rest.find_first_not_of("0123456789")));
-}
-
 /// The driver's, or what NVIDIA's plugin for Kubernetes says of it. One that ends what another
 /// broke may name that one: "45, …, caused by previous Xid 149".
 std::optional<XidEvent> xid_in(std::string_view line) {

@@ -289,4 +289,13 @@ std::vector<bool> raised_lines(const LogText& log) {
   return raised;
 }
 
+std::optional<std::uint64_t> number_behind(std::string_view line, std::string_view words) {
+  const std::size_t at = line.find(words);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view rest = line.substr(at + words.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of(" :"), rest.size()));
+  return parse_unsigned(
+      rest.substr(0, std::min(rest.find_first_not_of("0123456789"), rest.size())));
+}
+
 }  // namespace berth

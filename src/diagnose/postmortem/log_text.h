@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,5 +64,9 @@ class LogText {
 /// Whether a line shows that work goes on: "Epoch 3 loss 0.12", "40%|### | 12/30
 /// [00:05<…, 2.5it/s]".
 [[nodiscard]] bool is_progress_line(std::string_view line);
+
+/// The number that follows these words, spaces and a colon between: "SeqNum=469508".
+[[nodiscard]] std::optional<std::uint64_t> number_behind(std::string_view line,
+                                                         std::string_view words);
 
 }  // namespace berth

@@ -78,15 +78,6 @@ std::vector<SiblingRank> siblings_of(const RunRecord& run, const std::vector<Run
 
 namespace {
 
-std::optional<std::uint64_t> number_behind(std::string_view line, std::string_view words) {
-  const std::size_t at = line.find(words);
-  if (at == std::string_view::npos) return std::nullopt;
-  std::string_view rest = line.substr(at + words.size());
-  rest.remove_prefix(std::min(rest.find_first_not_of(" :"), rest.size()));
-  return parse_unsigned(
-      rest.substr(0, std::min(rest.find_first_not_of("0123456789"), rest.size())));
-}
-
 bool has(std::string_view line, std::string_view words) {
   return line.find(words) != std::string_view::npos;
 }

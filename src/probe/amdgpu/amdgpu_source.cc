@@ -17,7 +17,6 @@
 
 namespace berth {
 
-using amdgpu::Card;
 using amdgpu::GpuMetrics;
 using amdgpu::Node;
 using sysfs::line_of;
@@ -25,7 +24,7 @@ using sysfs::line_of;
 namespace {
 
 /// "SPX NPS1".
-Reading<std::string> partition_mode_of(const Card& card) {
+Reading<std::string> partition_mode_of(const amdgpu::Card& card) {
   const Reading<std::string> compute = line_of(card.folder + "/current_compute_partition");
   if (!compute.get()) {
     // An older driver of a divided card does not tell how.
@@ -38,7 +37,7 @@ Reading<std::string> partition_mode_of(const Card& card) {
 }
 
 /// Why no job can be given it, or nothing. Any other identity of it could give a job another card.
-WhyUnusable obstacle_to(const Card& card, bool has_rocm, bool may_be_divided = true) {
+WhyUnusable obstacle_to(const amdgpu::Card& card, bool has_rocm, bool may_be_divided = true) {
   const bool is_unread = !card.number.get() && card.number.why() != Absent::unsupported;
   // The bus lists it as soon as the driver begins with it, its files and its number come later.
   const bool is_starting = card.card_file.empty() && !card.render_minor && card.nodes.empty();
@@ -57,10 +56,10 @@ Reading<std::string> text_or_none(const std::string& text) {
 }  // namespace
 
 void AmdgpuSource::find_cards() {
-  std::vector<Card> now = amdgpu::cards_of_bus(sys_, driver_);
+  std::vector<amdgpu::Card> now = amdgpu::cards_of_bus(sys_, driver_);
   const std::string state = amdgpu::topology_state(sys_);
   const bool same = !state.empty() && state == topology_ &&
-                    std::ranges::equal(now, known_, [](const Card& card, const Known& one) {
+                    std::ranges::equal(now, known_, [](const amdgpu::Card& card, const Known& one) {
                       return card.address == one.card.address &&
                              card.render_minor == one.card.render_minor &&
                              card.number == one.card.number;
@@ -69,7 +68,7 @@ void AmdgpuSource::find_cards() {
   amdgpu::add_nodes(now, sys_);
   topology_ = state;
   std::vector<Known> before = std::exchange(known_, {});
-  for (Card& card : now) {
+  for (amdgpu::Card& card : now) {
     const auto old = std::ranges::find_if(
         before, [&](const Known& one) { return one.card.address == card.address; });
     Known one = old == before.end() ? Known{} : std::move(*old);
@@ -104,7 +103,7 @@ void AmdgpuSource::observe_host(Host& host, const Wanted& wanted, std::vector<Pr
 }
 
 void AmdgpuSource::read_facts(Known& one) {
-  const Card& card = one.card;
+  const amdgpu::Card& card = one.card;
   Device& device = one.facts;
   device.kind = driver_.kind;
   device.pci_address = card.address;
@@ -130,7 +129,7 @@ Device AmdgpuSource::identify_device(int index, const Wanted&) {
   Known& one = known(index);
   if (!one.is_told) read_facts(one);
   Device& device = one.facts;
-  const Card& card = one.card;
+  const amdgpu::Card& card = one.card;
   const Node* first = card.nodes.empty() ? nullptr : &card.nodes.front();
   const auto minor =
       card.render_minor || first == nullptr ? card.render_minor : first->render_minor;

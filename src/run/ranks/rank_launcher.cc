@@ -25,7 +25,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr Duration busy_pause = milliseconds(50);
-constexpr Duration longest_pause = milliseconds(250);
+constexpr Duration idle_pause = milliseconds(250);
 
 bool failed(const Exit& exit) { return exit.signal != 0 || exit.code != 0; }
 
@@ -65,7 +65,7 @@ class RankLauncher {
       take_ends();
       hear_other_nodes();
       pause =
-          output_.pass_on() || output_.has_more() ? busy_pause : std::min(pause * 2, longest_pause);
+          output_.pass_on() || output_.has_more() ? busy_pause : std::min(pause * 2, idle_pause);
       if (deadline_ && clock_.now() >= *deadline_) kill_the_rest();
     }
     if (table_.failed_first) end_what_they_left();
@@ -227,7 +227,7 @@ class RankLauncher {
       return;
     }
     if (plan_.nodes == 1 || clock_.now() < next_look_) return;
-    next_look_ = clock_.now() + longest_pause;
+    next_look_ = clock_.now() + idle_pause;
     if (others_.read_into(table_)) write_table();
     const auto failure = others_.failure();
     if (!failure || failed(exit_)) return;

@@ -45,7 +45,7 @@ std::string of_devices(const ReportRun& run, const Reading<T>& reading, Text tex
   return figure;
 }
 
-std::string devices_text(const ReportRun& run) {
+std::string given_devices_text(const ReportRun& run) {
   const auto& devices = run.record.manifest.given.devices;
   if (has_no_job(run.record)) return std::string(tr("none: it has not started"));
   if (devices.empty()) return std::string(tr("none: on the CPU"));
@@ -216,7 +216,7 @@ std::vector<FigureRow> figure_rows(const Report& report, const Style& style) {
         return run.figures.waited_ms.value_or(0) >= 1000 ? run.figures.waited_ms : std::nullopt;
       },
       [](const ReportRun&) { return ""; });
-  rows.add(tr("Devices"), devices_text);
+  rows.add(tr("Devices"), given_devices_text);
   rows.add(tr("GPU hours"), [](const ReportRun& run) {
     if (has_no_job(run.record)) return std::string();
     if (!run.figures.device_hours) return std::string("–");
