@@ -43,19 +43,11 @@ constexpr std::chrono::seconds patience{3};
 Result<HostReport> own_report(Context& context) {
   auto snapshot = context.look(Depth::everything);
   if (!snapshot) return std::unexpected(std::move(snapshot).error());
-  serve::RequestContext request_context;
-  request_context.now = snapshot->taken;
-  request_context.snapshot = std::make_shared<const Snapshot>(*std::move(snapshot));
-  serve::Principal principal;
-  principal.admin = true;  // a user who looks here sees what the user may
-  auto overview = parse_overview(serve::overview_json(principal, request_context));
-  if (!overview) return std::unexpected(std::move(overview).error());
-  HostReport report;
-  report.name = request_context.snapshot->host.name.get().value_or(std::string(tr("this server")));
-  report.state = HostState::ok;
-  report.asked = report.taken = overview->taken;
-  report.seen = *std::move(overview);
-  return report;
+  return HostReport{.name = snapshot->host.name.get().value_or(std::string(tr("this server"))),
+                    .state = HostState::ok,
+                    .asked = snapshot->taken,
+                    .seen = serve::overview_of(*snapshot),
+                    .taken = snapshot->taken};
 }
 
 /// The servers that a server running here has joined. Nothing: none runs, or it has joined nobody.
