@@ -1,6 +1,5 @@
 #include "app/context.h"
 
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -256,21 +255,7 @@ PolicyPlaces Context::policy_places() const {
 
 Result<std::shared_ptr<const Policy>> Context::policy() const {
   const PolicyPlaces places = policy_places();
-  struct stat facts{};
-  const bool is_there = ::stat(places.file.c_str(), &facts) == 0;
-  if (!is_there && (errno == ENOENT || errno == ENOTDIR)) return std::shared_ptr<const Policy>();
-  constexpr std::int64_t fresh_ms = 60'000;  // the hours used, and how far local time is off
-  const WallTime now = clock_.wall_now();
-  std::string stamp =
-      fmt::format("{} {} {} {}.{} {}", facts.st_ino, facts.st_mode, facts.st_uid,
-                  facts.st_ctim.tv_sec, facts.st_ctim.tv_nsec, now.unix_ms / fresh_ms);
-  if (policy_ && is_there && stamp == policy_stamp_) return policy_;
-  auto read = read_policy(places);
-  if (!read) return std::unexpected(std::move(read).error());
-  read->local_offset = local_offset_at(now);
-  policy_ = std::make_shared<const Policy>(*std::move(read));
-  policy_stamp_ = std::move(stamp);
-  return policy_;
+  return policy_.read(places, local_offset_at(*places.now));
 }
 
 LedgerView Context::read_ledger() {

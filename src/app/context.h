@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "config/config.h"
-#include "config/policy_file.h"
+#include "config/kept_policy.h"
 #include "lease/ledger.h"
 #include "probe/collector.h"
 #include "snapshot/holders.h"
@@ -138,8 +138,7 @@ class Context {
   std::optional<Collector> opened_;  // for the look that comes next
   std::optional<Collector> ending_;  // its process is still on its way out
   std::optional<Error> ledger_error_;
-  mutable std::shared_ptr<const Policy> policy_;
-  mutable std::string policy_stamp_;  // of the file that it was read from
+  mutable KeptPolicy policy_;
   HolderNames names_;
   Style out_;
   Style err_;
