@@ -1,6 +1,6 @@
 #pragma once
-// Several servers, a line each, asked every few seconds: `berth top --join`, `berth status --all
-// -w`.
+// Several servers, a line each: `berth status --all`, once or every few seconds, and `berth top
+// --join`.
 
 #include <chrono>
 #include <string>
@@ -9,9 +9,19 @@
 
 namespace berth {
 
-/// `join`: as `berth status --all` takes it. Runs until q or Ctrl-C. A server that hangs delays the
-/// others for three seconds, and is then told as it is. Returns the exit code.
-[[nodiscard]] int watch_servers(Context& context, const std::string& join,
-                                std::chrono::milliseconds every);
+/// This one is the first.
+struct SeveralServers {
+  std::string join;       // --join; empty: those that the server here, or its configuration, knows
+  std::string join_file;  // --join-file
+};
+
+/// Returns the exit code: 0 where all answered.
+[[nodiscard]] int show_servers(Context& context, const SeveralServers& wanted, bool as_json);
+
+enum class Keys { left, read };
+/// Runs until Ctrl-C, or q where keys are read. A server that hangs delays the others for three
+/// seconds, and is then told as it is. Returns the exit code.
+[[nodiscard]] int watch_servers(Context& context, const SeveralServers& wanted,
+                                std::chrono::milliseconds every, Keys keys = Keys::left);
 
 }  // namespace berth
