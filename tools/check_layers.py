@@ -102,7 +102,7 @@ RULES = [
         # cards, nvidia-smi, CUDA's variable, programs of CUDA.
         re.compile(
             r"src/(?:probe|cards|smi|diagnose/doctor)/|src/snapshot/(?:device_kind(?:_rows)?\.(?:h|cc)|fields\.cc|builder\.h)$"
-            r"|src/place/visible_\w+\.cc$|src/app/verb_doctor\.cc$|src/run/gpus_to_prove\.cc$|src/view/doctor_(?:text|json)\.cc$"
+            r"|src/place/visible_\w+\.cc$|src/run/gpus_to_prove\.cc$|src/view/doctor_(?:text|json)\.cc$"
             r"|src/.*/example_\w+\.h$"
         ),
     ),

@@ -1,6 +1,5 @@
 #include "app/context.h"
 
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +16,6 @@
 #include "base/tr.h"
 #include "config/config_files.h"
 #include "health/health.h"
-#include "place/placement.h"
 #include "probe/procfs/procfs_probe.h"
 #include "probe/replay/replay.h"
 #include "run/turn.h"
@@ -48,11 +46,6 @@ int terminal_width(int fd, const std::optional<std::string>& columns) {
     if (number && *number > 0 && *number < 10000) return static_cast<int>(*number);
   }
   return width_without_terminal;
-}
-
-Result<Snapshot> judged(Result<Snapshot> look, const Wanted& wanted) {
-  if (look && wanted.has(Extra::verdicts)) look->faults = failed_devices(*look);
-  return look;
 }
 
 int terminal_height(int fd) {
@@ -262,21 +255,7 @@ PolicyPlaces Context::policy_places() const {
 
 Result<std::shared_ptr<const Policy>> Context::policy() const {
   const PolicyPlaces places = policy_places();
-  struct stat facts{};
-  const bool is_there = ::stat(places.file.c_str(), &facts) == 0;
-  if (!is_there && (errno == ENOENT || errno == ENOTDIR)) return std::shared_ptr<const Policy>();
-  constexpr std::int64_t fresh_ms = 60'000;  // the hours used, and how far local time is off
-  const WallTime now = clock_.wall_now();
-  std::string stamp =
-      fmt::format("{} {} {} {}.{} {}", facts.st_ino, facts.st_mode, facts.st_uid,
-                  facts.st_ctim.tv_sec, facts.st_ctim.tv_nsec, now.unix_ms / fresh_ms);
-  if (policy_ && is_there && stamp == policy_stamp_) return policy_;
-  auto read = read_policy(places);
-  if (!read) return std::unexpected(std::move(read).error());
-  read->local_offset = local_offset_at(now);
-  policy_ = std::make_shared<const Policy>(*std::move(read));
-  policy_stamp_ = std::move(stamp);
-  return policy_;
+  return policy_.read(places, local_offset_at(*places.now));
 }
 
 LedgerView Context::read_ledger() {
@@ -352,34 +331,34 @@ bool Context::needs_leases(const Wanted& wanted) const {
 }
 
 Result<Snapshot> Context::look_without_claims(const Wanted& wanted) {
+  const Wanted unclaimed = wanted.without(Wanted().add(Extra::leases));
   // A caller that is about to give a card to a job has sleeping cards woken up.
   CollectRequest request{.wanted = Wanted(wanted).add(Extra::sleepers)};
-  if (needs_leases(wanted.without(Wanted().add(Extra::leases)))) {
+  if (needs_leases(unclaimed)) {
     const auto ledger = open_ledger();
     auto leases = ledger ? ledger->read_with_tickets({}) : Result<LedgerView>(LedgerView{});
     if (leases) request.claims = std::move(leases->claims);
   }
-  return judged(collected(std::move(request)), wanted);
+  auto snapshot = collected(std::move(request));
+  if (!snapshot) return snapshot;
+  return judged(*std::move(snapshot), unclaimed, {});
 }
 
 Result<Snapshot> Context::look(const Wanted& wanted, Relations relations) {
   LedgerView view = needs_leases(wanted) ? read_ledger() : LedgerView{};
-  CollectRequest request{.wanted = wanted, .relations = relations, .claims = view.claims};
-  auto snapshot = judged(collected(std::move(request)), wanted);
-  if (!snapshot || replay_ || !wanted.has(Extra::leases)) return snapshot;
-  add_ledger(*snapshot, std::move(view), clock_.now(), names_, policy_.get());
-  return snapshot;
+  auto snapshot = collected({.wanted = wanted, .relations = relations, .claims = view.claims});
+  if (!snapshot) return snapshot;
+  return judged(*std::move(snapshot), wanted, std::move(view));
 }
 
-void add_ledger(Snapshot& snapshot, LedgerView view, Instant now, HolderNames& names,
-                const Policy* policy) {
-  for (std::size_t i = 0; i < view.states.size(); ++i) {
-    view.waiters[i].stuck = is_stuck(view.states[i], now);
+Snapshot Context::judged(Snapshot look, const Wanted& wanted, LedgerView view) {
+  // First: no failed device is kept for a waiter.
+  if (wanted.has(Extra::verdicts)) look.faults = failed_devices(look);
+  const bool has_own_leases = replay_.has_value();
+  if (!has_own_leases && wanted.has(Extra::leases)) {
+    add_ledger(look, std::move(view), clock_.now(), names_, policy());
   }
-  snapshot.sources.push_back({.source = std::string(ledger_source), .succeeded = !view.is_unread});
-  add_holders(snapshot, std::move(view.claims), std::move(view.waiters), names);
-  snapshot.problems.insert(snapshot.problems.end(), view.problems.begin(), view.problems.end());
-  keep_for_waiters(snapshot, policy);
+  return look;
 }
 
 }  // namespace berth

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "config/config.h"
-#include "config/policy_file.h"
+#include "config/kept_policy.h"
 #include "lease/ledger.h"
 #include "probe/collector.h"
 #include "snapshot/holders.h"
@@ -115,13 +115,15 @@ class Context {
   void open_driver();
   /// Somebody looks in another way.
   void close_driver() { opened_.reset(); }
-  /// One look at the machine without the ledger (run/acquire adds it). Judged, as
-  /// each look is that the program decides or shows anything by.
+  /// One look at the machine without the ledger (run/acquire adds it).
   [[nodiscard]] Result<Snapshot> look_without_claims(const Wanted& wanted);
   /// One look at the machine, with claims and waiters where they are wanted.
   [[nodiscard]] Result<Snapshot> look(const Wanted& wanted, Relations relations = Relations::none);
   /// Whether such a look takes what the ledger says: to show it, or to know who is who.
   [[nodiscard]] bool needs_leases(const Wanted& wanted) const;
+  /// What each look becomes before the program decides or shows anything by it. Where they are
+  /// wanted: devices that have failed, and what the ledger said. A recording has leases of its own.
+  [[nodiscard]] Snapshot judged(Snapshot look, const Wanted& wanted, LedgerView view);
 
  private:
   /// With a word for the user who waits at the terminal.
@@ -136,8 +138,7 @@ class Context {
   std::optional<Collector> opened_;  // for the look that comes next
   std::optional<Collector> ending_;  // its process is still on its way out
   std::optional<Error> ledger_error_;
-  mutable std::shared_ptr<const Policy> policy_;
-  mutable std::string policy_stamp_;  // of the file that it was read from
+  mutable KeptPolicy policy_;
   HolderNames names_;
   Style out_;
   Style err_;
@@ -147,10 +148,5 @@ class Context {
   std::optional<std::string> replay_;
   std::optional<Result<std::string>> piped_;  // what came through a pipe: it can be read once only
 };
-
-/// Adds what the ledger says to a look that has been judged: holders, waiters, reservations. Also
-/// adds whether the ledger could be read.
-void add_ledger(Snapshot& snapshot, LedgerView view, Instant now, HolderNames& names,
-                const Policy* policy);
 
 }  // namespace berth

@@ -16,10 +16,8 @@
 #include "diagnose/bottleneck/activity_recorder.h"
 #include "diagnose/bottleneck/bottleneck.h"
 #include "diagnose/bottleneck/run_activity.h"
-#include "place/request.h"
 #include "probe/procfs/job_probe.h"
 #include "probe/sim/work.h"
-#include "snapshot/device_kind.h"
 #include "view/bottleneck_text.h"
 
 namespace berth {
@@ -42,8 +40,6 @@ struct WatchOptions {
 struct Watch {
   const bottleneck::Target* target = nullptr;
   bottleneck::ActivityRecorder recorder;
-  bool was_there = false;
-  bool has_ended = false;
   std::size_t left_out = 0;  // processes that were not looked at, the most of all looks
   std::vector<Sentence> remarks = {};
 };
@@ -54,8 +50,7 @@ class BottleneckWatch {
       : context_(context), live_(std::move(live)), job_({.proc = context.sources().proc}) {
     const Snapshot first = live_.look(Depth::details);
     for (const bottleneck::Target& target : targets) {
-      watches_.push_back(
-          {&target, bottleneck::ActivityRecorder(first, target.devices, target.subject)});
+      watches_.push_back({&target, bottleneck::ActivityRecorder(first, target)});
     }
     take(first);
     for (Watch& watch : watches_) complete_header(watch, first);
@@ -70,7 +65,8 @@ class BottleneckWatch {
       InterruptNote::wait_until(std::min(next, begin + options.length), context_.clock());
       show_progress(context_.clock().now() - begin, options.length);
       take(live_.look(Depth::details));
-      if (std::ranges::all_of(watches_, &Watch::has_ended)) break;
+      const auto has_ended = [](const Watch& watch) { return watch.recorder.has_ended(); };
+      if (std::ranges::all_of(watches_, has_ended)) break;
     }
     progress_.clear();
     if (InterruptNote::signal() != 0)
@@ -94,19 +90,15 @@ class BottleneckWatch {
   void take(const Snapshot& snapshot) {
     const HostCounters host = context_.sources().simulated ? HostCounters{} : job_.host();
     for (Watch& watch : watches_) {
-      if (watch.has_ended) continue;
-      JobCounters job{.host = host};
-      job.roots = watch.target->roots;
+      if (watch.recorder.has_ended()) continue;
       JobProcesses found = processes_of(*watch.target);
-      job.processes = std::move(found.list);
       watch.left_out = std::max(watch.left_out, found.left_out);
-      if (watch.was_there && job.processes.empty() && watch.target->ends_with_job) {
-        watch.has_ended = true;
+      watch.recorder.add(
+          context_.clock().now(), snapshot,
+          {.processes = std::move(found.list), .roots = watch.target->roots, .host = host});
+      if (watch.recorder.has_ended()) {
         watch.remarks.push_back(sentence("the job ended while it was watched"));
-        continue;
       }
-      watch.was_there = watch.was_there || !job.processes.empty();
-      watch.recorder.add(context_.clock().now(), snapshot, job);
     }
   }
 
@@ -261,19 +253,6 @@ int answer_and_save(Context& context, const std::vector<BottleneckAnswer>& answe
 }
 
 }  // namespace
-
-std::vector<bottleneck::Target> device_targets(const std::string& word, const Snapshot& snapshot) {
-  std::vector<bottleneck::Target> targets;
-  const auto patterns = parse_patterns(word);
-  if (!patterns) return targets;
-  for (const Device& device : snapshot.devices) {
-    if (!is_supported(device)) continue;
-    const bool is_named = std::ranges::any_of(
-        *patterns, [&](const DevicePattern& pattern) { return matches(pattern, device); });
-    if (is_named) targets.push_back(bottleneck::device_target(device, snapshot));
-  }
-  return targets;
-}
 
 int explain_targets(Context& context, const std::vector<bottleneck::Target>& targets,
                     const BottleneckOptions& options) {

@@ -13,10 +13,6 @@
 
 namespace berth {
 
-/// GPUs, by what `word` calls them; nothing: it names none.
-[[nodiscard]] std::vector<bottleneck::Target> device_targets(const std::string& word,
-                                                             const Snapshot& snapshot);
-
 struct BottleneckOptions {
   std::chrono::milliseconds length{10'000};
   std::string save;  // empty: nowhere

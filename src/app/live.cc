@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/signals.h"
-#include "health/health.h"
 
 namespace berth {
 
@@ -41,14 +40,7 @@ void Live::begin(const Wanted& wanted) {
 std::optional<Snapshot> Live::advance() {
   auto snapshot = collector_.advance(context_->clock());
   if (!snapshot) return std::nullopt;
-  // Failed devices are found first: none of them is kept for a waiter.
-  if (wanted_.has(Extra::verdicts)) snapshot->faults = failed_devices(*snapshot);
-  const bool shows_leases = !context_->replay() && wanted_.has(Extra::leases);
-  if (shows_leases) {
-    add_ledger(*snapshot, std::exchange(view_, {}), context_->clock().now(), names_,
-               context_->policy().value_or(nullptr).get());
-  }
-  return snapshot;
+  return context_->judged(*std::move(snapshot), wanted_, std::exchange(view_, {}));
 }
 
 std::optional<WallTime> Live::unanswered_since() const {

@@ -10,7 +10,6 @@
 #include "app/context.h"
 #include "probe/collector.h"
 #include "run/run.h"
-#include "snapshot/holders.h"
 
 namespace berth {
 
@@ -39,7 +38,6 @@ class Live {
   Collector collector_;
   Wanted wanted_;  // of the look under way
   LedgerView view_;
-  HolderNames names_;
 };
 
 /// Problems that a repeating command tells once, however often it sees them.

@@ -21,6 +21,7 @@
 #include "run/memory_auto.h"
 #include "run/ranks/rank_words.h"
 #include "run/slurm/allocation.h"
+#include "run/turn.h"
 #include "snapshot/device_kind.h"
 
 namespace berth {
@@ -394,7 +395,7 @@ Result<Considered> considered(Context& context, const JobSpec& job, Snapshot loo
       made.snapshot = std::move(*look());
     }
     HolderNames names;
-    add_ledger(made.snapshot, std::move(view), context.clock().now(), names, options.limits.policy);
+    add_ledger(made.snapshot, std::move(view), context.clock().now(), names, policy);
   }
   made.placement = place_newcomer(made.snapshot, options.request, options.limits);
   made.request = std::move(options.request);

@@ -43,7 +43,7 @@ SlurmClient slurm_client(Context& context) {
   return {.clock = context.clock(), .environment = context.environment()};
 }
 
-std::vector<std::string> said_by_slurm(Context& context, const std::vector<RunRecord>& runs) {
+std::vector<SaidOfRun> said_by_slurm(Context& context, const std::vector<RunRecord>& runs) {
   // Slurm is asked once for all; each that it has forgotten costs a question more, of 30 ms.
   constexpr std::size_t at_most = 100;
   std::vector<RunOnSlurm> asked;
@@ -52,10 +52,10 @@ std::vector<std::string> said_by_slurm(Context& context, const std::vector<RunRe
     auto slurm = run_slurm_in(run.directory);
     if (slurm && asked.size() < at_most) asked.push_back({run, *std::move(slurm)});
   }
-  std::vector<std::string> lines;
+  std::vector<SaidOfRun> lines;
   for (const auto& said : ask_slurm_of(asked, slurm_client(context))) {
-    lines.push_back(trf("run {}: {}", asked[lines.size()].run.manifest.id,
-                        (said ? *said : said.error().said()).shown()));
+    const std::string& id = asked[lines.size()].run.manifest.id;
+    lines.push_back({id, trf("run {}: {}", id, (said ? *said : said.error().said()).shown())});
   }
   return lines;
 }

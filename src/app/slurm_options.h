@@ -8,6 +8,7 @@
 #include "app/options.h"
 #include "app/run_options.h"
 #include "run/slurm/submit.h"
+#include "view/queue_text.h"
 
 namespace berth {
 
@@ -33,7 +34,7 @@ enum class UntilItEnds { no, yes };
 
 /// Slurm's words on each run that it knows, if the record does not tell more. Closes the record of
 /// a run whose job is over.
-[[nodiscard]] std::vector<std::string> said_by_slurm(Context& context,
-                                                     const std::vector<RunRecord>& runs);
+[[nodiscard]] std::vector<SaidOfRun> said_by_slurm(Context& context,
+                                                   const std::vector<RunRecord>& runs);
 
 }  // namespace berth

@@ -12,7 +12,6 @@
 #include "base/process.h"
 #include "base/signals.h"
 #include "base/tr.h"
-#include "health/health.h"
 #include "probe/process_files.h"
 #include "probe/replay/tape.h"
 #include "top/history.h"
@@ -164,8 +163,8 @@ top::HostUse TopLoop::host_use() {
 
 void TopLoop::seen_on_tape() {
   Tape::TapedLook look = tape_->now();
-  look.snapshot.faults = failed_devices(look.snapshot);
-  seen(std::move(look.snapshot), look.stands_in ? Charted::no : Charted::yes);
+  seen(context_.judged(std::move(look.snapshot), Depth::everything, {}),
+       look.stands_in ? Charted::no : Charted::yes);
 }
 
 void TopLoop::begin_look() {

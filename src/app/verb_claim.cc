@@ -24,6 +24,7 @@
 #include "health/health.h"
 #include "run/adopted_run.h"
 #include "run/cap.h"
+#include "run/claim_terms.h"
 #include "run/inside.h"
 #include "run/run_manifest.h"
 #include "run/tree.h"
@@ -187,15 +188,12 @@ class ClaimVerb final : public Verb {
   Result<std::variant<Acquired, NotAcquired>> take(Context& context, Ledger& ledger,
                                                    const Found& found, const RunOptions& options,
                                                    Manifest& manifest) const {
-    const auto cap = cap_of(options.job, means_for_a_running_program().facts);
-    if (!cap) return std::unexpected(cap.error());
-    manifest.cap = *cap;
-    if (manifest.cap) manifest.cap->stops = false;  // it was there before: it is not ours to end
+    auto cap = cap_of_running_program(options.job);
+    if (!cap) return std::unexpected(std::move(cap).error());
+    manifest.cap = *std::move(cap);
     AcquireOptions wanted{.request = options.job.request};
-    wanted.run = manifest.id;
-    wanted.command = command_for_others(manifest.command);
+    set_claim_terms(manifest, options.job, wanted);
     wanted.policy = [&] { return context.policy(); };
-    if (manifest.cap) wanted.held_by = manifest.cap->tier;
     wanted.wait = std::chrono::milliseconds(0);
     wanted.interrupted = [&] { return wait_readable({found.life.get()}, Duration(0)).front(); };
     // What it has on its devices is no stranger's: it is what the lease is for.

@@ -82,7 +82,7 @@ class ExplainVerb final : public Verb {
     if (!is_pid_or_device()) return explain_run(context);
     const auto snapshot = context.look(Depth::everything);
     if (!snapshot) return report(snapshot.error(), could_not_look);
-    auto targets = device_targets(name_, *snapshot);
+    auto targets = bottleneck::named_targets(name_, *snapshot);
     if (targets.empty()) {
       const auto pid = parse_unsigned(name_);
       if (!pid || !std::in_range<pid_t>(*pid)) {

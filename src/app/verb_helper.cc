@@ -38,6 +38,7 @@
 #include "place/visible_devices.h"
 #include "run/adopted_run.h"
 #include "run/cap.h"
+#include "run/claim_terms.h"
 #include "run/inside.h"
 #include "run/run_manifest.h"
 #include "run/tree.h"
@@ -304,17 +305,11 @@ class Helper {
     JobSpec held = run.job;
     // What a file asks of jobs must not refuse the programs that can only be watched.
     if (held.cap > CapTier::watchdog) held.cap.reset();
-    auto cap = cap_of(held, means_for_a_running_program().facts);
+    auto cap = cap_of_running_program(held);
     if (!cap) return std::unexpected(std::move(cap).error());
     manifest.cap = *std::move(cap);
-    if (manifest.cap) {
-      options.held_by = manifest.cap->tier;
-      manifest.cap->stops = false;  // the program was there before: it is not ours to end
-    }
+    set_claim_terms(manifest, *job, options);
     if (!*inside) options.policy = [this] { return context_.policy(); };
-    options.priority = job->priority;
-    options.run = manifest.id;
-    options.command = command_for_others(manifest.command);
     const std::int64_t wait = question.value("wait_ms", std::int64_t{0});
     if (wait >= 0) options.wait = std::chrono::milliseconds(wait);
     options.on_news = [&](const WaitingNews& news) { tell_news(news, *job); };

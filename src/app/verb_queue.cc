@@ -1,6 +1,10 @@
 // `berth queue`: who waits for what and why, who starts when, and what is gathered for which
 // waiter.
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "app/history_options.h"
 #include "app/past_runs.h"
 #include "app/planned_start.h"
@@ -26,27 +30,33 @@ class QueueVerb final : public Verb {
       idle = idle_rows(*snapshot, idle_evidence(context, *snapshot), policy);
     }
     const auto planned = context.replay() ? std::vector<Planned>() : planned_here(context);
+    const auto not_queued = runs_elsewhere(context, *snapshot);
     const QueueAsked asked{.policy = policy, .is_policy_unread = !rules && !context.replay()};
-    print(json_ ? queue_json(*snapshot, asked, idle, planned)
-                : render_queue(*snapshot, asked, idle, context.out_uncut()));
-    if (!json_ && !context.replay()) {
-      print(render_planned(planned, context.out_uncut()));
-      const auto state = place_of_runs(context);
-      const auto runs = state ? list_runs(*state) : Result<RunList>(RunList());
-      for (const RunRecord& run : runs ? runs->runs : std::vector<RunRecord>()) {
-        if (const std::string line = waiting_without_place(run, *snapshot); !line.empty()) {
-          print(line + "\n");
-        }
-      }
-      for (const std::string& line :
-           said_by_slurm(context, runs ? runs->runs : std::vector<RunRecord>())) {
-        print(line + "\n");
-      }
+    if (json_) {
+      print(queue_json(*snapshot, asked, idle, planned, not_queued));
+      return exit_code::ok;
     }
+    print(render_queue(*snapshot, asked, idle, context.out_uncut()));
+    print(render_planned(planned, context.out_uncut()));
+    for (const SaidOfRun& one : not_queued) print(one.line + "\n");
     return exit_code::ok;
   }
 
  private:
+  /// The user's own that wait without a place in this queue. A recording has none.
+  static std::vector<SaidOfRun> runs_elsewhere(Context& context, const Snapshot& snapshot) {
+    const auto state = context.replay() ? std::nullopt : place_of_runs(context);
+    const auto list = state ? list_runs(*state) : Result<RunList>(RunList());
+    const auto runs = list ? list->runs : std::vector<RunRecord>();
+    std::vector<SaidOfRun> said;
+    for (const RunRecord& run : runs) {
+      std::string line = waiting_without_place(run, snapshot);
+      if (!line.empty()) said.push_back({run.manifest.id, std::move(line)});
+    }
+    std::ranges::move(said_by_slurm(context, runs), std::back_inserter(said));
+    return said;
+  }
+
   bool json_ = false;
 };
 }  // namespace

@@ -37,7 +37,7 @@ class RunsVerb final : public Verb {
     print(json_ ? runs_json(*list) + "\n"
                 : render_runs(*list, context.clock().moment(), context.out_uncut(), lately));
     if (json_) return exit_code::ok;
-    for (const std::string& line : by_slurm) print(line + "\n");
+    for (const SaidOfRun& one : by_slurm) print(one.line + "\n");
     if (all > list->runs.size()) {
       print(trf("({} older ones: berth runs -n {})\n", all - list->runs.size(), all));
     }

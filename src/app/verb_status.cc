@@ -6,21 +6,16 @@
 
 #include "app/live.h"
 #include "app/planned_start.h"
-#include "app/progress.h"
 #include "app/records.h"
-#include "app/server_paths.h"
+#include "app/several_servers.h"
 #include "app/terminal.h"
-#include "app/top_servers.h"
 #include "app/verb.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
-#include "serve/api.h"
-#include "serve/fleet.h"
 #include "snapshot/fields.h"
 #include "snapshot/json.h"
 #include "view/csv.h"
-#include "view/fleet_text.h"
 #include "view/queue_text.h"
 #include "view/refresh.h"
 #include "view/status.h"
@@ -28,168 +23,6 @@
 namespace berth {
 
 namespace {
-
-// ------------------------------------------------------------- this server and those beside it
-
-struct StatusAll {
-  std::string join;       // --join; empty: those that the server here, or its configuration, knows
-  std::string join_file;  // --join-file
-  bool json = false;
-};
-
-constexpr std::chrono::seconds patience{3};
-
-/// This machine as another berth would be told of it.
-Result<HostReport> own_report(Context& context) {
-  auto snapshot = context.look(Depth::everything);
-  if (!snapshot) return std::unexpected(std::move(snapshot).error());
-  serve::RequestContext request_context;
-  request_context.now = snapshot->taken;
-  request_context.snapshot = std::make_shared<const Snapshot>(*std::move(snapshot));
-  serve::Principal principal;
-  principal.admin = true;  // a user who looks here sees what the user may
-  auto overview = parse_overview(serve::overview_json(principal, request_context));
-  if (!overview) return std::unexpected(std::move(overview).error());
-  HostReport report;
-  report.name = request_context.snapshot->host.name.get().value_or(std::string(tr("this server")));
-  report.state = HostState::ok;
-  report.asked = report.taken = overview->taken;
-  report.seen = *std::move(overview);
-  return report;
-}
-
-/// The servers that a server running here has joined. Nothing: none runs, or it has joined nobody.
-std::optional<std::vector<HostReport>> hosts_of_server(Context& context,
-                                                       const serve::Settings& settings) {
-  std::vector<std::string> sockets = server_sockets(context);
-  if (settings.socket) sockets.insert(sockets.begin(), *settings.socket);
-  for (const std::string& socket : sockets) {
-    serve::HttpCall call;
-    call.url.kind = serve::Url::Kind::unix_socket;
-    call.url.host = "localhost";
-    call.url.socket = socket;
-    call.url.target = "/api/v1/hosts?limit=10000";
-    call.patience = patience;
-    const auto reply = serve::ask_and_wait(std::move(call), context.clock());
-    if (!reply || reply->status != 200) continue;
-    auto hosts = parse_hosts(reply->body);
-    if (hosts && !hosts->empty()) return *std::move(hosts);
-  }
-  return std::nullopt;
-}
-
-Result<std::vector<HostReport>> others(Context& context, const StatusAll& wanted, Clock& clock) {
-  serve::JoinSettings join;
-  if (wanted.join.empty() && wanted.join_file.empty()) {
-    std::string read_from;
-    auto settings = read_settings(context, "", read_from);
-    if (!settings) return std::unexpected(std::move(settings).error());
-    if (auto hosts = hosts_of_server(context, *settings)) return *std::move(hosts);
-    join = std::move(settings->join);
-  }
-  for (const std::string_view one : split(wanted.join, ',')) {
-    if (!trimmed(one).empty()) join.hosts.emplace_back(trimmed(one));
-  }
-  if (!wanted.join_file.empty()) join.file = wanted.join_file;
-  auto members = serve::members_of(join);
-  if (!members) return std::unexpected(std::move(members).error());
-  if (members->empty()) {
-    return fail(ErrorCode::invalid,
-                "no other server is known: name them with --join or --join-file, or under [join] "
-                "in serve.toml");
-  }
-  return serve::ask_once(*members, patience, clock);
-}
-
-Result<std::vector<HostReport>> all_servers(Context& context, const StatusAll& wanted,
-                                            Clock& clock) {
-  auto here = own_report(context);
-  if (!here) return std::unexpected(std::move(here).error());
-  auto all = others(context, wanted, clock);
-  if (!all) return std::unexpected(std::move(all).error());
-  all->insert(all->begin(), *std::move(here));
-  return *std::move(all);
-}
-
-/// A terminal whose keys are read, as `berth top` reads them. Else a text that is written anew.
-class RefreshedScreen {
- public:
-  explicit RefreshedScreen(bool reads_keys) {
-    if (!reads_keys) return;
-    auto opened = Terminal::open();
-    if (!opened) return;
-    terminal_.emplace(*std::move(opened));
-    if (!terminal_->enter()) terminal_.reset();
-  }
-
-  void show(std::string text) {
-    if (!terminal_) return print(text);
-    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) {
-      text.insert(at, 1, '\r');  // such a terminal does not go back by itself
-    }
-    terminal_->write(text);
-  }
-
-  /// Until then, or until somebody leaves: true.
-  bool wait_until(Instant deadline, Clock& clock) {
-    if (!terminal_) {
-      InterruptNote::wait_until(deadline, clock);
-      return false;
-    }
-    while (InterruptNote::signal() == 0) {
-      const Duration left = deadline - clock.now();
-      if (left <= Duration(0)) return false;
-      if (!wait_readable({Terminal::input()}, left).front()) continue;
-      const auto typed = terminal_->read();
-      if (!typed || typed->find_first_of("qQ\x03") != std::string::npos) return true;
-    }
-    return true;
-  }
-
- private:
-  std::optional<Terminal> terminal_;
-};
-
-int watch_all(Context& context, const StatusAll& wanted, std::chrono::milliseconds every,
-              bool reads_keys = false) {
-  const InterruptNote interrupt;
-  RefreshedScreen screen(reads_keys);
-  std::optional<std::string> before;
-  int width_before = context.out().width;
-  Instant next = context.clock().now();
-  while (InterruptNote::signal() == 0) {
-    const auto all = all_servers(context, wanted, context.clock());
-    if (!all) return report(all.error(), exit_code::usage);
-    const Style style = context.out_now();
-    const std::string text = render_fleet(*all, style);
-    if (std::exchange(width_before, style.width) != style.width) before.reset();
-    if (context.stdout_moves()) {
-      const std::string picture = fit_to_height(text, context.terminal_rows(), style);
-      screen.show(redraw(picture, before));
-      before = picture;
-    } else {
-      print(text + "\n");
-    }
-    if (!finish_output()) return exit_code::failed;
-    next = std::max(next + every, context.clock().now());
-    if (screen.wait_until(next, context.clock())) break;
-  }
-  return exit_code::ok;
-}
-
-/// The exit code: 0 where all answered.
-int show_all(Context& context, const StatusAll& wanted) {
-  const auto asked = [&] {
-    ProgressClock clock(context, std::string(tr("asking the other servers")), patience);
-    return all_servers(context, wanted, clock);
-  };
-  const auto all = asked();
-  if (!all) return report(all.error(), exit_code::usage);
-  print(wanted.json ? fleet_json(*all) : render_fleet(*all, context.out()));
-  const bool all_answered = std::all_of(
-      all->begin(), all->end(), [](const HostReport& host) { return host.state == HostState::ok; });
-  return all_answered ? exit_code::ok : exit_code::failed;
-}
 
 class StatusVerb final : public Verb {
  public:
@@ -261,13 +94,12 @@ class StatusVerb final : public Verb {
                     : tr("--join and --join-file belong to status --all"));
       return exit_code::usage;
     }
-    every_.json = json_;
     if (watches) {
       auto every = parse_duration(without_sign(watch_));
       if (!every) return report(std::move(every).error().at("-w"), exit_code::usage);
-      return watch_all(context, every_, std::max(*every, std::chrono::milliseconds(100)));
+      return watch_servers(context, every_, std::max(*every, std::chrono::milliseconds(100)));
     }
-    return show_all(context, every_);
+    return show_servers(context, every_, json_);
   }
 
   int once(Context& context) {
@@ -378,17 +210,13 @@ class StatusVerb final : public Verb {
   bool json_ = false;
   bool fields_ = false;
   bool all_ = false;
-  StatusAll every_;
+  SeveralServers every_;
   StatusOptions options_;
   SaidProblems said_;
   std::vector<const Field*> columns_;  // of --csv
 };
 
 }  // namespace
-
-int watch_servers(Context& context, const std::string& join, std::chrono::milliseconds every) {
-  return watch_all(context, {.join = join, .json = false}, every, true);
-}
 
 std::unique_ptr<Verb> make_status() { return std::make_unique<StatusVerb>(); }
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/several_servers.h"
 #include "app/top_loop.h"
-#include "app/top_servers.h"
 #include "app/verb.h"
 #include "base/sentence.h"
 #include "base/text.h"
@@ -63,7 +63,8 @@ class TopVerb final : public Verb {
       Error error = every.error();
       return report(std::move(error).at("-d"), exit_code::usage);
     }
-    return watch_servers(context, join_, std::max(*every, std::chrono::milliseconds(500)));
+    return watch_servers(context, {.join = join_}, std::max(*every, std::chrono::milliseconds(500)),
+                         Keys::read);
   }
 
   /// What is wrong with the options; nothing: all is well.

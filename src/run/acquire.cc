@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lease/watch.h"
+#include "run/claim_terms.h"
 #include "run/turn.h"
 #include "run/waiting_news.h"
 
@@ -352,15 +353,7 @@ class Acquisition {
 
   /// Under the host lock: the lease appears and the ticket goes before anybody else may choose.
   Result<std::optional<Outcome>> claim(const HostLock& lock) {
-    LeaseTerms terms{.run = options_.run,
-                     .command = options_.command,
-                     .held_by = options_.held_by,
-                     .time_limit = options_.time_limit,
-                     .isolated_by = options_.isolated_by};
-    for (const Choice& choice : now_.placement.chosen) {
-      terms.devices.push_back({choice.device, choice.promised});
-    }
-    auto lease = ledger_.claim(lock, terms);
+    auto lease = ledger_.claim(lock, lease_terms(options_, now_.placement));
     if (!lease) return std::unexpected(std::move(lease).error());
     if (ticket_) ticket_->leave();
     return std::optional<Outcome>(Acquired{.lease = *std::move(lease),

@@ -11,6 +11,7 @@
 #include "base/temporary_directory.h"
 #include "run/turn.h"
 #include "snapshot/builder.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 namespace {
@@ -509,6 +510,19 @@ TEST(Turn, OfThoseWhoCouldStartAndDoNotOneAfterTheOtherIsPassedOver) {
   now += passed_over_for;
   EXPECT_FALSE(late.is_passed_over("1", now)) << "it is given its turn once more";
   EXPECT_THAT(late.note(seen, "own", now), IsEmpty());
+}
+
+TEST(Turn, UnderAPolicyThatCannotBeReadNothingIsReservedForWhoWaits) {
+  const auto state_under = [](const Result<std::shared_ptr<const Policy>>& policy) {
+    Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
+    LedgerView view{.waiters = {{.id = "1", .request = to_json(Request{})}}, .states = {{}}};
+    HolderNames names;
+    add_ledger(host, std::move(view), Instant{}, names, policy);
+    EXPECT_THAT(host.waiters, SizeIs(1));
+    return state_of(host.devices[0], host);
+  };
+  EXPECT_EQ(state_under(nullptr), DeviceState::reserved);
+  EXPECT_EQ(state_under(fail(ErrorCode::invalid, "no such key")), DeviceState::free);
 }
 
 TEST(Turn, LooksAfterAllTheMoreRarelyTheFurtherBack) {

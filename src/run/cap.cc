@@ -259,11 +259,6 @@ Sentence not_gone_along(const RunCap& cap, const CapMeans& means) {
   return cap.tier == CapTier::kernel ? Sentence() : means.not_gone_along;
 }
 
-CapMeans means_for_a_running_program() {
-  const Sentence why = sentence("the program runs already");
-  return {.facts = {.no_kernel = why, .no_mps = why, .no_shim = why}};
-}
-
 /// As hold(), without what is set beside the tier.
 static Result<std::vector<Variable>> hold_by_tier(RunCap& cap, CapMeans means,
                                                   const Manifest& manifest,
@@ -340,6 +335,13 @@ Result<std::optional<RunCap>> cap_of(const JobSpec& job, const CapFacts& facts) 
     cap.not_held_by.emplace_back(word_of(tier), why.english());
   }
   return std::optional(std::move(cap));
+}
+
+Result<std::optional<RunCap>> cap_of_running_program(const JobSpec& job) {
+  const Sentence why = sentence("the program runs already");
+  auto cap = cap_of(job, {.no_kernel = why, .no_mps = why, .no_shim = why});
+  if (cap && *cap) (*cap)->stops = false;
+  return cap;
 }
 
 }  // namespace berth

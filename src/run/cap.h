@@ -30,12 +30,12 @@ struct CapMeans {
 [[nodiscard]] Sentence not_gone_along(const RunCap& cap, const CapMeans& means);
 /// For a job that is going to be started.
 [[nodiscard]] CapMeans cap_means(const RunOptions& options, const RunServices& services);
-/// For a program that runs already: it can only be watched.
-[[nodiscard]] CapMeans means_for_a_running_program();
 
 /// The tier that is to hold this job. Nothing: it asks for whole devices, or none. unsupported: the
 /// one that was asked for cannot be had here.
 [[nodiscard]] Result<std::optional<RunCap>> cap_of(const JobSpec& job, const CapFacts& facts);
+/// The same for a program that runs already. It can only be watched, and is not ours to end.
+[[nodiscard]] Result<std::optional<RunCap>> cap_of_running_program(const JobSpec& job);
 
 /// Makes the tier hold the devices of the manifest, or else the next weaker tier that can. `cap`
 /// then says which. Returns the variables for the job's environment, including those for its

@@ -17,6 +17,7 @@
 #include "record/record_writer.h"
 #include "run/binding.h"
 #include "run/cap.h"
+#include "run/claim_terms.h"
 #include "run/container/of_run.h"
 #include "run/container/toolkit.h"
 #include "run/handover.h"
@@ -160,12 +161,9 @@ class Run {
     }
     // Inside a lease its owner alone decides.
     if (!inner_ledger_) options.policy = services_.policy;
-    options.priority = job_.priority;
+    set_claim_terms(manifest_, job_, options, options_.proc);
     options.time_limit = job_.time_limit;
-    options.run = manifest_.id;
-    if (manifest_.cap) options.held_by = manifest_.cap->tier;
     if (job_.isolate) options.isolated_by = means_of(isolation_facts_);
-    options.command = command_for_others(manifest_.command, options_.proc);
     options.wait = wait_for_devices(job_);
     options.on_news = [this](const WaitingNews& news) { hear_news(news); };
     options.tells_time = callbacks_.on_waiting_tells_time;

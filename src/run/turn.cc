@@ -58,6 +58,17 @@ Snapshot with_ledger(Snapshot snapshot, const LedgerView& view, Instant now,
   return snapshot;
 }
 
+void add_ledger(Snapshot& snapshot, LedgerView view, Instant now, HolderNames& names,
+                const Result<std::shared_ptr<const Policy>>& policy) {
+  for (std::size_t i = 0; i < view.states.size(); ++i) {
+    view.waiters[i].stuck = is_stuck(view.states[i], now);
+  }
+  snapshot.sources.push_back({.source = std::string(ledger_source), .succeeded = !view.is_unread});
+  add_holders(snapshot, std::move(view.claims), std::move(view.waiters), names);
+  snapshot.problems.insert(snapshot.problems.end(), view.problems.begin(), view.problems.end());
+  if (policy) keep_for_waiters(snapshot, policy->get());
+}
+
 Snapshot as_if_unused(Snapshot snapshot) {
   snapshot.gpu_processes.clear();
   for (Device& device : snapshot.devices) make_unused(device);

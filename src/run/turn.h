@@ -19,6 +19,7 @@
 #include "place/forecast.h"
 #include "place/placement.h"
 #include "place/request.h"
+#include "snapshot/holders.h"
 
 namespace berth {
 
@@ -57,6 +58,12 @@ constexpr Duration longest_pause = std::chrono::seconds(2);
 /// with the id `own` always counts.
 [[nodiscard]] Snapshot with_ledger(Snapshot snapshot, const LedgerView& view, Instant now,
                                    const std::string& own);
+
+/// Adds what the ledger says to a look whose failed devices are known: holders, waiters, what is
+/// reserved for them. Also adds whether the ledger could be read. Under a policy that cannot be
+/// read nobody is given anything, so that nothing is reserved.
+void add_ledger(Snapshot& snapshot, LedgerView view, Instant now, HolderNames& names,
+                const Result<std::shared_ptr<const Policy>>& policy);
 
 /// The machine as it would be if nobody used it: what the ledger alone leaves is free.
 [[nodiscard]] Snapshot as_if_unused(Snapshot snapshot);

@@ -20,6 +20,7 @@
 #include "serve/principal.h"
 #include "serve/run_source.h"
 #include "serve/visibility.h"
+#include "snapshot/host_report.h"
 #include "snapshot/snapshot.h"
 
 namespace berth::serve {
@@ -130,6 +131,9 @@ enum class WorkKind { loop, history, homes, act, stream, pack };
 
 /// The overview as one line of JSON; what server-sent events bring.
 [[nodiscard]] std::string overview_json(const Principal& principal, const RequestContext& context);
+/// The same in short, of a look that may all be seen: what another berth would read of it. Nobody
+/// has looked for alerts.
+[[nodiscard]] HostOverview overview_of(const Snapshot& seen);
 /// An alert as one line of JSON, with the names that this principal may see.
 [[nodiscard]] std::string alert_line(const Alert& alert, const Principal& principal,
                                      const RequestContext& context);

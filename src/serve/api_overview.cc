@@ -144,8 +144,8 @@ void write_place(Archive& archive, const QueueRow& row) {
   write_outlook(archive, row);
 }
 
-void write_counts(Archive& archive, const Snapshot& seen,
-                  const std::map<DeviceId, HealthState>& states) {
+std::vector<std::pair<std::string, std::uint64_t>> counts_of(
+    const Snapshot& seen, const std::map<DeviceId, HealthState>& states) {
   std::array<std::uint64_t, device_state_count> counts{};
   std::uint64_t failed = 0;
   for (const Device& device : seen.devices) {
@@ -155,15 +155,37 @@ void write_counts(Archive& archive, const Snapshot& seen,
   }
   // By their health: a leased one can have failed.
   counts[static_cast<std::size_t>(DeviceState::failed)] = failed;
+  std::vector<std::pair<std::string, std::uint64_t>> named;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    archive.derived(name_of(static_cast<DeviceState>(i)), counts[i]);
+    named.emplace_back(name_of(static_cast<DeviceState>(i)), counts[i]);
   }
+  return named;
+}
+
+HostDevice in_short(const Device& device, const Snapshot& seen,
+                    const std::map<DeviceId, HealthState>& states) {
+  HostDevice shown{.id = device.id.text(),
+                   .index = device.index,
+                   .kind = std::string(facts_of(device.kind).name),
+                   .name = device.name.get(),
+                   .state = std::string(name_of(state_of(device, seen))),
+                   .memory_used_is_bound = is_used_a_bound(device),
+                   .users = user_names(device, seen)};
+  if (device.parent) shown.parent = device.parent->text();
+  if (const auto word = health_word(device, states); !word.empty()) shown.health = word;
+  const Reading<Percent> load = load_now(device);
+  if (load.get()) shown.utilization_percent = load.get()->count();
+  if (const auto& used = device.memory_used.get()) shown.memory_used_bytes = used->count();
+  if (const auto& total = device.memory_total.get()) shown.memory_total_bytes = total->count();
+  return shown;
 }
 
 void write_lists(Archive& archive, const Principal& principal, const Snapshot& seen,
                  const RequestContext& context) {
   const auto states = health_states(seen);
-  archive.derived_object("counts", true, [&] { write_counts(archive, seen, states); });
+  archive.derived_object("counts", true, [&] {
+    for (const auto& [state, count] : counts_of(seen, states)) archive.derived(state, count);
+  });
   archive.derived_list("devices", seen.devices,
                        [&](const Device& device) { write_device(archive, device, seen, states); });
   archive.derived_list("processes", seen.gpu_processes,
@@ -227,6 +249,19 @@ std::string overview_json(const Principal& principal, const RequestContext& cont
   const auto seen = seen_by(principal, context);
   return write_json(JsonLayout::compact,
                     [&](Archive& archive) { write_overview(archive, principal, context, *seen); });
+}
+
+HostOverview overview_of(const Snapshot& seen) {
+  const auto states = health_states(seen);
+  HostOverview overview{.version = BERTH_VERSION,
+                        .simulated = seen.simulated,
+                        .taken = seen.taken,
+                        .counts = counts_of(seen, states),
+                        .waiting = seen.waiters.size()};
+  for (const Device& device : seen.devices) {
+    overview.devices.push_back(in_short(device, seen, states));
+  }
+  return overview;
 }
 
 HttpResponse answer_overview(const Question& question) {

@@ -16,6 +16,7 @@
 #include "snapshot/device_kind.h"
 #include "snapshot/host_report.h"
 #include "snapshot/questions.h"
+#include "view/fleet_text.h"
 
 namespace berth::serve {
 namespace {
@@ -47,6 +48,20 @@ TEST(Overview, CountsDevicesAndNamesTheirUsers) {
   EXPECT_EQ(root["devices"][0]["leases"], Json({"lease-0"}));
   EXPECT_EQ(root["asker"]["sees"], "public");
   EXPECT_EQ(root["stale"], false);
+}
+
+TEST(Overview, InShortIsWhatAnotherBerthReadsOfIt) {
+  RequestContext context = example_context();
+  Principal principal;
+  principal.admin = true;
+  auto read = parse_overview(overview_json(principal, context));
+  ASSERT_TRUE(read) << read.error().message();
+  read->alerts.reset();
+  const auto text = [](HostOverview seen) {
+    return fleet_json({{.state = HostState::ok, .seen = seen, .taken = seen.taken}});
+  };
+  EXPECT_EQ(text(overview_of(*context.snapshot)), text(*read));
+  EXPECT_EQ(overview_of(*context.snapshot).waiting, read->waiting);
 }
 
 TEST(Overview, AbsentReadingsAreNullWithTheirReason) {

@@ -314,7 +314,8 @@ void write_planned_row(Archive& archive, const Planned& planned, bool is_named) 
 }
 
 std::string queue_json(const Snapshot& snapshot, const QueueAsked& asked,
-                       const std::vector<IdleRow>& idle, const std::vector<Planned>& planned) {
+                       const std::vector<IdleRow>& idle, const std::vector<Planned>& planned,
+                       const std::vector<SaidOfRun>& not_queued) {
   const auto rows = queue_rows(snapshot, asked);
   return write_json(JsonLayout::indented,
                     [&](Archive& archive) {
@@ -330,6 +331,10 @@ std::string queue_json(const Snapshot& snapshot, const QueueAsked& asked,
                           "idle", idle, [&](const IdleRow& row) { write_idle_row(archive, row); });
                       archive.derived_list("planned", planned, [&](const Planned& one) {
                         write_planned_row(archive, one, true);
+                      });
+                      archive.derived_list("not_queued", not_queued, [&](const SaidOfRun& one) {
+                        archive.derived("run", one.run);
+                        archive.derived("why_not_yet", one.line);
                       });
                     }) +
          "\n";

@@ -51,12 +51,18 @@ void write_outlook(Archive& archive, const QueueRow& row);
 /// Of a run that waits and has no place in the queue yet: that is `--after` others, or its ticket
 /// could not be written. Empty: it has one, or is none.
 [[nodiscard]] std::string waiting_without_place(const RunRecord& run, const Snapshot& snapshot);
+/// What is said of a run that waits elsewhere than in the queue: for another run's end, in Slurm's.
+struct SaidOfRun {
+  std::string run;
+  std::string line;
+};
 /// Reservations that are to begin, a line each; and what JSON has of one.
 [[nodiscard]] std::string render_planned(const std::vector<Planned>& planned, const Style& style);
 /// `is_named`: who it is for may be told.
 void write_planned_row(Archive& archive, const Planned& planned, bool is_named);
 [[nodiscard]] std::string queue_json(const Snapshot& snapshot, const QueueAsked& asked,
                                      const std::vector<IdleRow>& idle,
-                                     const std::vector<Planned>& planned);
+                                     const std::vector<Planned>& planned,
+                                     const std::vector<SaidOfRun>& not_queued);
 
 }  // namespace berth

@@ -245,6 +245,8 @@ def test_who_waits_keeps_its_place_while_the_policy_is_broken(lab):
     lab.let_end("holder")
     poll(lambda: leases(lab), LONG, "the holder has not gone")
     assert len(lab.queue()) == 1
+    shown = lab.run("status", "-i", "0", "--csv", "state,reserved_for").stdout
+    assert shown.splitlines()[1] == "free,", f"nobody is given it: {shown}"
     lab.policy("[everybody]\n")
     lab.await_start("waits")
 

@@ -151,6 +151,8 @@ def test_slurm_is_asked_once_for_all_that_wait_and_not_at_all_for_others(machine
         said = machine.run(verb, env=path).stdout
         assert all(f"run {run}: " in said for run in waiting) and said.count("holds it back") == 3, said
         assert len(asked.read_text(encoding="utf-8").splitlines()) == 1, asked.read_text(encoding="utf-8")
+    told = json.loads(machine.run("queue", "--json").stdout)["not_queued"]
+    assert {row["run"] for row in told if "holds it back" in row["why_not_yet"]} == set(waiting), told
     site("scancel", slurm_job(machine, waiting[0]))
     assert "is over" in machine.run("runs", env=path).stdout
     for run in waiting[1:]:

@@ -238,6 +238,8 @@ def test_a_run_waits_until_those_before_it_have_ended_well(machine):
     assert show(machine, second)["waiting"]
     told = machine.run("queue").stdout
     assert f"Not in the queue yet: run {second} waits until {first} has ended well" in told, told
+    [row] = json.loads(machine.run("queue", "--json").stdout)["not_queued"]
+    assert row["run"] == second and f"waits until {first} has ended well" in row["why_not_yet"], row
     gate.touch()
     assert machine.run("wait", second, timeout=LONG).returncode == 0
     assert machine.run("logs", second).stdout.endswith("second\n")

@@ -106,12 +106,12 @@ void put_threads(const ProcessCounters& now, const ProcessCounters* before, Proc
 
 }  // namespace
 
-ActivityRecorder::ActivityRecorder(const Snapshot& first, const std::vector<DeviceId>& devices,
-                                   std::string subject) {
+ActivityRecorder::ActivityRecorder(const Snapshot& first, const Target& target)
+    : ends_with_job_(target.ends_with_job) {
   activity_.taken = first.taken;
   activity_.simulated = first.simulated;
-  activity_.subject = std::move(subject);
-  for (const DeviceId& id : devices) {
+  activity_.subject = target.subject;
+  for (const DeviceId& id : target.devices) {
     if (const Device* device = find_device(id, first))
       activity_.devices.push_back(facts_of(*device));
   }
@@ -231,6 +231,9 @@ HostStep ActivityRecorder::host_step(const HostCounters& now, Milliseconds span)
 }
 
 void ActivityRecorder::add(Instant at, const Snapshot& snapshot, const JobCounters& job) {
+  has_ended_ = has_ended_ || (ends_with_job_ && was_there_ && job.processes.empty());
+  if (has_ended_) return;
+  was_there_ = was_there_ || !job.processes.empty();
   Last now{.at = at, .host = job.host};
   for (const DeviceFacts& facts : activity_.devices) {
     const Device* device = find_device(facts.id, snapshot);

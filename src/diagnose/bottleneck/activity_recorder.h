@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "diagnose/bottleneck/activity.h"
+#include "diagnose/bottleneck/target.h"
 #include "snapshot/job_counters.h"
 #include "snapshot/snapshot.h"
 
@@ -16,12 +17,16 @@ namespace berth::bottleneck {
 
 class ActivityRecorder {
  public:
-  /// Records these devices, in this order. Devices that the look does not have are left out.
-  ActivityRecorder(const Snapshot& first, const std::vector<DeviceId>& devices,
-                   std::string subject);
+  /// Records the target's devices, in their order. Devices that the look does not have are left
+  /// out.
+  ActivityRecorder(const Snapshot& first, const Target& target);
 
-  /// A look, and the job's counters read right after it. `at` grows from look to look.
+  /// A look, and the job's counters read right after it. `at` grows from look to look. Nothing once
+  /// the job has ended.
   void add(Instant at, const Snapshot& snapshot, const JobCounters& job);
+
+  /// Where the target is a job: it was there, and is there no more.
+  [[nodiscard]] bool has_ended() const { return has_ended_; }
 
   /// The steps so far. The caller can complete the header.
   [[nodiscard]] Activity& activity() { return activity_; }
@@ -40,6 +45,9 @@ class ActivityRecorder {
   [[nodiscard]] HostStep host_step(const HostCounters& now, Milliseconds span) const;
 
   Activity activity_;
+  bool ends_with_job_;
+  bool was_there_ = false;
+  bool has_ended_ = false;
   struct Last {
     Instant at{};
     std::vector<Device> devices;

@@ -22,6 +22,8 @@ ProcessCounters python(std::int64_t cpu_ms, std::uint64_t thread_ns, std::uint64
   return counters;
 }
 
+const Target card = {.subject = "GPU 0", .devices = {DeviceId("GPU-A")}};
+
 class ActivityRecorderTest : public testing::Test {
  protected:
   Snapshot look(double history, std::uint64_t received) {
@@ -40,9 +42,28 @@ class ActivityRecorderTest : public testing::Test {
   }
 };
 
+TEST_F(ActivityRecorderTest, AJobHasEndedOnceItWasThereAndADeviceNever) {
+  for (const bool is_job : {true, false}) {
+    Target target = card;
+    target.ends_with_job = is_job;
+    FakeClock clock;
+    ActivityRecorder watched(look(0, 0), target);
+    const auto is_over_after = [&](std::vector<ProcessCounters> processes) {
+      clock.advance(milliseconds(500));
+      watched.add(clock.now(), look(0, 0), {.processes = std::move(processes)});
+      return watched.has_ended();
+    };
+    EXPECT_FALSE(is_over_after({})) << "it may yet begin";
+    EXPECT_FALSE(is_over_after({python(0, 0, 0)}));
+    EXPECT_EQ(is_over_after({}), is_job);
+    EXPECT_EQ(watched.activity().steps.size(), is_job ? 1U : 2U);
+    EXPECT_EQ(is_over_after({python(0, 0, 0)}), is_job) << "another has its number";
+  }
+}
+
 TEST_F(ActivityRecorderTest, AStepIsWhatCountersGrewBySinceTheLookBefore) {
   FakeClock clock;
-  ActivityRecorder watched(look(0, 0), {DeviceId("GPU-A")}, "GPU 0");
+  ActivityRecorder watched(look(0, 0), card);
   watched.add(clock.now(), look(0, 1000), {.processes = {python(1000, 900'000'000, 50)}});
   EXPECT_TRUE(watched.activity().steps.empty()) << "one look is no step";
   clock.advance(milliseconds(500));
@@ -65,7 +86,7 @@ TEST_F(ActivityRecorderTest, AStepIsWhatCountersGrewBySinceTheLookBefore) {
 
 TEST_F(ActivityRecorderTest, WhoIsListedAndCannotBeReadIsThere) {
   FakeClock clock;
-  ActivityRecorder watched(look(0, 0), {DeviceId("GPU-A")}, "GPU 0");
+  ActivityRecorder watched(look(0, 0), card);
   watched.add(clock.now(), look(0, 0), {.roots = {7}});
   clock.advance(milliseconds(500));
   watched.add(clock.now(), look(0, 0), {.roots = {7}});
@@ -82,7 +103,7 @@ TEST_F(ActivityRecorderTest, WhoIsListedAndCannotBeReadIsThere) {
 
 TEST_F(ActivityRecorderTest, APidThatIsAnotherProcessNowStartsAnew) {
   FakeClock clock;
-  ActivityRecorder watched(look(0, 0), {DeviceId("GPU-A")}, "GPU 0");
+  ActivityRecorder watched(look(0, 0), card);
   watched.add(clock.now(), look(0, 0), {.processes = {python(100'000, 90'000'000'000, 50)}});
   clock.advance(milliseconds(500));
   ProcessCounters other = python(30, 30'000'000, 5);
@@ -93,7 +114,7 @@ TEST_F(ActivityRecorderTest, APidThatIsAnotherProcessNowStartsAnew) {
 
 TEST_F(ActivityRecorderTest, ACounterThatBeganAgainIsNoNegativeNumber) {
   FakeClock clock;
-  ActivityRecorder watched(look(0, 0), {DeviceId("GPU-A")}, "GPU 0");
+  ActivityRecorder watched(look(0, 0), card);
   watched.add(clock.now(), look(0, 9000), {});
   clock.advance(milliseconds(500));
   watched.add(clock.now(), look(0, 10), {});
@@ -102,7 +123,7 @@ TEST_F(ActivityRecorderTest, ACounterThatBeganAgainIsNoNegativeNumber) {
 
 TEST_F(ActivityRecorderTest, ADeviceThatIsGoneHasAbsentReadings) {
   FakeClock clock;
-  ActivityRecorder watched(look(0, 0), {DeviceId("GPU-A")}, "GPU 0");
+  ActivityRecorder watched(look(0, 0), card);
   watched.add(clock.now(), look(0, 0), {});
   clock.advance(milliseconds(500));
   watched.add(clock.now(), Snapshot{}, {});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/process_stat.h"
+#include "place/request.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
@@ -79,6 +80,18 @@ Target device_target(const Device& device, const Snapshot& snapshot) {
     target.roots = family_of(*chief, device, snapshot);
   }
   return target;
+}
+
+std::vector<Target> named_targets(std::string_view word, const Snapshot& snapshot) {
+  std::vector<Target> targets;
+  const auto patterns = parse_patterns(word);
+  if (!patterns) return targets;
+  for (const Device& device : snapshot.devices) {
+    const bool is_named = std::ranges::any_of(
+        *patterns, [&](const DevicePattern& pattern) { return matches(pattern, device); });
+    if (is_named && is_supported(device)) targets.push_back(device_target(device, snapshot));
+  }
+  return targets;
 }
 
 std::vector<Target> busy_targets(const Snapshot& snapshot) {

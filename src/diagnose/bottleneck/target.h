@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -25,6 +26,8 @@ struct Target {
 
 /// A GPU, and the process or job that has most of it.
 [[nodiscard]] Target device_target(const Device& device, const Snapshot& snapshot);
+/// GPUs, by what `word` calls them; empty: it names none.
+[[nodiscard]] std::vector<Target> named_targets(std::string_view word, const Snapshot& snapshot);
 /// Every GPU that somebody computes on, holds memory of or has a lease of.
 [[nodiscard]] std::vector<Target> busy_targets(const Snapshot& snapshot);
 /// not_found: there is no such process.

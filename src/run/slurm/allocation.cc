@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/variables.h"
 #include "place/placement.h"
+#include "run/claim_terms.h"
 #include "run/turn.h"
 #include "snapshot/questions.h"
 
@@ -163,15 +164,7 @@ Result<std::variant<Acquired, NotAcquired>> claim_allocated(Ledger& ledger,
                        .placement = std::move(placement),
                        .snapshot = std::move(whole)};
   }
-  LeaseTerms terms{.run = options.run,
-                   .command = options.command,
-                   .held_by = options.held_by,
-                   .time_limit = options.time_limit,
-                   .isolated_by = options.isolated_by};
-  for (const Choice& choice : placement.chosen) {
-    terms.devices.push_back({choice.device, choice.promised});
-  }
-  auto lease = ledger.claim(*lock, terms);
+  auto lease = ledger.claim(*lock, lease_terms(options, placement));
   if (!lease) return std::unexpected(std::move(lease).error());
   if (options.say) {
     for (const Sentence& leftover : leftovers_on(placement.chosen, whole, limits.uid)) {
