@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include "base/member_count.h"
 #include "base/text.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/fields_aliases.h"
@@ -403,6 +404,14 @@ constexpr auto table = std::to_array<Field>({
 });
 
 constexpr std::size_t table_size = std::size(table);
+
+/// What walk() of walk.cc names itself: who and what it is, its history, details and lists.
+constexpr std::size_t members_without_row = 12;
+static_assert(std::ranges::count_if(table, [](const Field& row) { return row.write != nullptr; }) +
+                      members_without_row ==
+                  member_count<Device>(),
+              "each member of Device has a row in fields.cc, or is named by walk() of walk.cc and "
+              "counted here: else nobody prints or sends it");
 
 template <std::size_t... Sizes>
 constexpr auto joined(const std::array<Field, Sizes>&... parts) {
