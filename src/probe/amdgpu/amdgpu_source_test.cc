@@ -24,7 +24,6 @@ namespace {
 
 using testing::Each;
 using testing::ElementsAre;
-using testing::Field;
 using testing::Ne;
 using testing::SizeIs;
 
@@ -292,7 +291,7 @@ TEST_F(TwoMakers, ALibraryIsNotOpenedWhileAllItsCardsSleep) {
     EXPECT_FALSE(was_asked(look)) << "it neither answered nor failed";
     EXPECT_EQ(std::ranges::count(look.devices, Unusable::asleep, &Device::unusable_because), 2);
     EXPECT_EQ(look.devices.back().memory_used.why(), Absent::not_sampled);
-    EXPECT_THAT(look.problems, Each(Field(&Problem::source, Ne("nvml"))));
+    EXPECT_THAT(look.problems, Each(testing::Field(&Problem::source, Ne("nvml"))));
   }
   // Who is about to use them wakes them up, and so does one that is awake.
   Collector user = started(Looks::once);

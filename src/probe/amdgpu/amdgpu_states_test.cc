@@ -17,7 +17,6 @@ namespace berth {
 namespace {
 
 using testing::ElementsAre;
-using testing::Field;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -444,7 +443,7 @@ TEST(AmdgpuFork, WhoHasItOpenIsOnItUnlessTheKfdSaysOtherwise) {
   sys.put("class/kfd/kfd/proc/72/vram_900", "4096\n");
   ASSERT_TRUE(dcus.open());
   EXPECT_THAT(dcus.observe_device(0, Depth::state, {}).processes,
-              ElementsAre(Field(&GpuProcess::pid, 72)));
+              ElementsAre(testing::Field(&GpuProcess::pid, 72)));
 }
 
 }  // namespace
