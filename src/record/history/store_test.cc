@@ -292,6 +292,17 @@ TEST_F(History, KeepsAnEventOnceHoweverOftenItIsSeen) {
                       .has_value());
     }
   }
+  {
+    HistoryStore after_restart = opened();
+    Snapshot look = look_at(20);
+    look.devices[0].pci_address = std::string("00000000:3b:00.0");
+    look.xids = std::vector<XidEvent>{{.pci_address = "00000000:3b:00.0",
+                                       .code = 79,
+                                       .at = {start - 5000},
+                                       .text = "GPU has fallen off the bus.",
+                                       .number = 1}};
+    ASSERT_TRUE(after_restart.append(look).has_value());
+  }
   const auto events = reader().events({start - 10'000}, {start + 60'000});
   ASSERT_TRUE(events.has_value());
   ASSERT_THAT(*events, SizeIs(2));
