@@ -12,7 +12,7 @@ MARK = "<!-- made by ./dev docs: readings of each maker -->"
 END = "<!-- end -->"
 KINDS = "<!-- made by ./dev docs: kinds of devices -->"
 SOURCES = {"AMD": "src/probe/amdgpu", "Intel": "src/probe/intel", "Huawei": "src/probe/dcmi", "others": "src/probe/presence"}
-FIELD = re.compile(r'stored<&D::(\w+)>\(\s*"(\w+)"')
+FIELD = re.compile(r'(?:fact|state)<&D::(\w+)>\(\s*"(\w+)"')
 DETAIL = re.compile(r"Detail::(\w+)")
 # Of AMD's cards, in words of the field table: nvtop's extract_gpuinfo_amdgpu.c, the JSON of amdgpu_top 0.11.5, the
 # README of all-smi 0.7.

@@ -20,22 +20,8 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-AlertSeverity severity_of(XidAction action) {
-  switch (action) {
-    case XidAction::none:
-    case XidAction::restart_app:
-      return AlertSeverity::notice;
-    case XidAction::check_link:
-    case XidAction::check_power:
-    case XidAction::update:
-    case XidAction::support:
-      return AlertSeverity::warning;
-    case XidAction::reset:
-    case XidAction::restart_machine:
-      return AlertSeverity::critical;
-  }
-  return AlertSeverity::critical;
-}
+constexpr AlertSeverity severities[] = {AlertSeverity::notice, AlertSeverity::warning,
+                                        AlertSeverity::critical};  // by XidGravity
 
 /// The card at an address, as XID errors name it; null: none is there now.
 const Device* device_at(const std::string& pci_address, const Snapshot& snapshot) {
@@ -103,7 +89,7 @@ void see_xids(const Round& round) {
     round.found.seen.push_back(
         {.rule = rule,
          .subject = fmt::format("{} {}", where, code),
-         .severity = severity_of(facts.action),
+         .severity = severities[static_cast<int>(gravity_of(facts.action))],
          .device = DeviceId(where),
          .index = device != nullptr ? device->index : std::nullopt,
          .at = seen.last,

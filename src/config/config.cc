@@ -72,13 +72,7 @@ struct FileReader {
   void tell_unknown(const toml::node& node, const std::string& name) const {
     std::vector<std::string_view> known;
     for (const ConfigKey& key : config_keys()) known.push_back(key.name);
-    const std::string nearest = nearest_word(name, known);
-    constexpr int widest = 80;
-    const std::string shown = cut_to_width(printable(name), widest, true);
-    config.unknown.push_back(
-        nearest.empty()
-            ? sentence("{}: there is no key {}; `berth config` lists them", place(node), shown)
-            : sentence("{}: there is no key {}; is {} meant?", place(node), shown, nearest));
+    config.unknown.push_back(no_such_key(place(node), name, known, "berth config"));
   }
   /// Nothing: it is wrong, which has been told.
   [[nodiscard]] std::optional<ConfigValue> value_of(const toml::node& node,

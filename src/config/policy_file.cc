@@ -250,14 +250,7 @@ class PolicyReader {
     for (const TimeKey& key : time_keys) known.push_back(key.name);
     for (const PolicyKey& key : keys) known.push_back(key.name);
     if (std::ranges::find(known, Text(name)) != known.end()) return misplaced(name, node);
-    const std::string nearest = nearest_word(name, known);
-    constexpr int widest = 80;
-    const std::string shown = cut_to_width(printable(name), widest, true);
-    return fail(
-        ErrorCode::invalid,
-        nearest.empty()
-            ? sentence("{}: there is no key {}; `berth policy show` lists them", place(node), shown)
-            : sentence("{}: there is no key {}; is {} meant?", place(node), shown, nearest));
+    return fail(ErrorCode::invalid, no_such_key(place(node), name, known, "berth policy show"));
   }
 
   Policy policy_;

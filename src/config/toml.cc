@@ -45,6 +45,16 @@ std::string nearest_word(std::string_view unknown, std::span<const std::string_v
   return nearest;
 }
 
+Sentence no_such_key(std::string_view place, std::string_view key,
+                     std::span<const std::string_view> known, std::string_view lists) {
+  constexpr int widest = 80;
+  const std::string shown = cut_to_width(printable(key), widest, true);
+  const std::string nearest = nearest_word(key, known);
+  if (nearest.empty())
+    return sentence("{}: there is no key {}; `{}` lists them", place, shown, lists);
+  return sentence("{}: there is no key {}; is {} meant?", place, shown, nearest);
+}
+
 std::optional<std::string> text_of(const toml::node& node) {
   if (const auto text = node.value_exact<std::string>()) return text;
   if (const auto number = node.value_exact<std::int64_t>()) return std::to_string(*number);

@@ -17,6 +17,7 @@
 #pragma pop_macro("NDEBUG")
 
 #include "base/result.h"
+#include "base/sentence.h"
 
 namespace berth {
 
@@ -29,5 +30,10 @@ namespace berth {
 /// The known word that this one was probably meant to be; empty: none is near.
 [[nodiscard]] std::string nearest_word(std::string_view unknown,
                                        std::span<const std::string_view> known);
+
+/// That `place` says a key which is none of the known ones, and which may be meant. Else `lists`, a
+/// command, has them all.
+[[nodiscard]] Sentence no_such_key(std::string_view place, std::string_view key,
+                                   std::span<const std::string_view> known, std::string_view lists);
 
 }  // namespace berth

@@ -149,7 +149,7 @@ std::vector<DeviceFault> errors_of(const Device& device, const Snapshot& snapsho
   for (const XidEvent& event : *snapshot.xids.get()) {
     if (event.pci_address != *card->pci_address.get()) continue;
     const XidFacts facts = xid_facts(event.code);
-    const bool is_the_jobs = health::severity_of(facts.action) == Severity::hint;
+    const bool is_the_jobs = gravity_of(facts.action) == XidGravity::of_job;
     faults.push_back({device.id, is_the_jobs ? FaultKind::job_error : FaultKind::error,
                       fmt::format("xid_{}", event.code),
                       sentence("XID {}: {}", event.code, Sentence(facts.meaning)),

@@ -7,7 +7,6 @@
 
 #include "base/tr.h"
 #include "health/health.h"
-#include "health/xid.h"
 #include "snapshot/finding.h"
 
 namespace berth::health {
@@ -43,9 +42,6 @@ struct HealthRule {
 
 /// All of them, in the order in which they are asked.
 [[nodiscard]] const std::vector<HealthRule>& all_rules();
-
-/// How bad an XID error is for which this is to be done.
-[[nodiscard]] Severity severity_of(XidAction action);
 
 /// With all that health says of a device: what was read, and what to do next, if anything.
 [[nodiscard]] Finding found(Severity severity, std::string_view code, Sentence evidence,

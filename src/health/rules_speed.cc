@@ -37,6 +37,10 @@ bool is_under_load(const Device& device) {
   return device.utilization_gpu.has_value() && *device.utilization_gpu.get() > Percent(20.0);
 }
 
+static_assert(is_hot(Celsius{0}) && !is_hot(Celsius{1}),
+              "the words of too_hot say where that begins: here, in the table below and in "
+              "web/src/words/findings.ts");
+
 // By the card's own limits: those of two cards of one model differ by their firmware.
 Findings heat(const Device& device, const Snapshot&) {
   const auto left = degrees_to_slowdown(device);

@@ -7,6 +7,7 @@
 #include "base/sentence.h"
 #include "base/tr.h"
 #include "health/rules.h"
+#include "health/xid.h"
 
 namespace berth::health {
 
@@ -92,7 +93,8 @@ Findings xids(const Device& device, const Snapshot& snapshot) {
   for (const auto& [code, seen] : xids_by_code(device, snapshot)) {
     const XidFacts facts = xid_facts(code);
     const bool over = seen.times == 0;
-    findings.push_back(found(over ? Severity::hint : severity_of(facts.action),
+    const bool is_of_device = !over && gravity_of(facts.action) != XidGravity::of_job;
+    findings.push_back(found(is_of_device ? Severity::warning : Severity::hint,
                              fmt::format("xid_{}", code), xid_evidence(facts, seen),
                              over ? Sentence() : Sentence(advice_for(facts.action))));
     findings.back().occurrences = Occurrences{.times = over ? seen.times_before : seen.times,
@@ -105,22 +107,6 @@ Findings xids(const Device& device, const Snapshot& snapshot) {
 }
 
 }  // namespace
-
-Severity severity_of(XidAction action) {
-  switch (action) {
-    case XidAction::none:
-    case XidAction::restart_app:
-      return Severity::hint;
-    case XidAction::check_link:
-    case XidAction::reset:
-    case XidAction::restart_machine:
-    case XidAction::check_power:
-    case XidAction::update:
-    case XidAction::support:
-      return Severity::warning;
-  }
-  return Severity::warning;
-}
 
 std::span<const HealthRule> state_rules() {
   static constexpr HealthRule rules[] = {

@@ -140,6 +140,23 @@ std::string_view advice_for(XidAction action) {
   return "";
 }
 
+XidGravity gravity_of(XidAction action) {
+  switch (action) {
+    case XidAction::none:
+    case XidAction::restart_app:
+      return XidGravity::of_job;
+    case XidAction::check_link:
+    case XidAction::check_power:
+    case XidAction::update:
+    case XidAction::support:
+      return XidGravity::of_device;
+    case XidAction::reset:
+    case XidAction::restart_machine:
+      return XidGravity::needs_reset;
+  }
+  return XidGravity::needs_reset;
+}
+
 bool is_before_driver_load(const XidEvent& event, const Snapshot& snapshot) {
   constexpr std::int64_t slack_ms = 2000;
   const auto& loaded = snapshot.driver_loaded.get();

@@ -38,4 +38,9 @@ struct XidFacts {
 /// What to do, in a sentence.
 [[nodiscard]] std::string_view advice_for(XidAction action);
 
+/// How bad an error is for which this is to be done: `of_job` the device is fine. `of_device` it
+/// does not work as it should. `needs_reset` nor will it without a reset, or a reboot.
+enum class XidGravity { of_job, of_device, needs_reset };
+[[nodiscard]] XidGravity gravity_of(XidAction action);
+
 }  // namespace berth

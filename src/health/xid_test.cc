@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "health/rules.h"
-
 namespace berth {
 namespace {
 
@@ -89,14 +87,14 @@ TEST(XidCatalogue, WhatIsInUseHasAMeaningOfItsOwn) {
 
 TEST(XidCatalogue, WhatNvidiaIgnoresDegradesNothing) {
   for (std::uint64_t code = 1; code <= last_code; ++code) {
-    const Severity severity = health::severity_of(xid_facts(code).action);
+    const XidGravity gravity = gravity_of(xid_facts(code).action);
     if (ignored.contains(code)) {
-      EXPECT_EQ(severity, Severity::hint) << code;
+      EXPECT_EQ(gravity, XidGravity::of_job) << code;
     }
     const bool takes_more_than_the_job =
         reset_gpu.contains(code) || nvlink_workflow.contains(code) || nothing_named.contains(code);
     if (takes_more_than_the_job) {
-      EXPECT_EQ(severity, Severity::warning) << code;
+      EXPECT_NE(gravity, XidGravity::of_job) << code;
     }
   }
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include "base/check.h"
 #include "base/fd.h"
@@ -124,14 +123,6 @@ bool has_function_of(std::string_view vendor, const Sources& sources, const pci:
          });
 }
 
-/// A device with every reading absent for that reason.
-Device nothing_read(Absent why) {
-  Device device;
-  for (const Field* field : stored_fields()) field->write(device, Cell(why));
-  device.utilization_history = why;
-  return device;
-}
-
 }  // namespace
 
 std::span<const SourceFacts> all_sources() { return sources_known; }
@@ -206,35 +197,24 @@ std::string shown_as(int index, const Device& device) {
 }
 
 Device only_facts(const Device& device, Absent why) {
-  static const std::map<Absent, Device> nothing = [] {
-    std::map<Absent, Device> made;
-    for (const Absent each :
-         {Absent::unsupported, Absent::no_permission, Absent::failed, Absent::not_sampled}) {
-      made.emplace(each, nothing_read(each));
-    }
-    return made;
-  }();
-  Device kept = nothing.at(why);
-  kept.id = device.id;
-  kept.kind = device.kind;
-  kept.parent = device.parent;
-  kept.partition = device.partition;
-  kept.index = device.index;
-  kept.runtime_index = device.runtime_index;
-  kept.unusable_because = device.unusable_because;
-  kept.lost = device.lost;
-  kept.integrated = device.integrated;
-  const auto keep = [&](auto... facts) {
-    const auto keep_one = [&](auto fact) {
-      if ((device.*fact).has_value()) kept.*fact = device.*fact;
-    };
-    (keep_one(facts), ...);
-  };
-  keep(&Device::name, &Device::uuid, &Device::pci_address, &Device::pci_id, &Device::kernel_driver,
-       &Device::serial, &Device::vbios_version, &Device::minor_number, &Device::architecture,
-       &Device::compute_capability, &Device::cuda_cores, &Device::multiprocessors,
-       &Device::memory_bus_width, &Device::memory_bandwidth, &Device::numa_node, &Device::brand);
+  static const Snapshot nobody;
+  Device kept = device;
+  for (const Field* field : stored_fields()) {
+    if (field->is_fact && field->read(device, nobody).has_value()) continue;
+    field->write(kept, Cell(why));
+  }
+  kept.utilization_history = why;
+  kept.details = {};
+  kept.lists = {};
   return kept;
+}
+
+void mark_unread(Device& device, Absent why) {
+  static const Snapshot nobody;
+  for (const Field* field : stored_fields()) {
+    if (field->read(device, nobody) == Cell(Absent::not_sampled)) field->write(device, Cell(why));
+  }
+  if (!device.utilization_history.get()) device.utilization_history = why;
 }
 
 }  // namespace berth

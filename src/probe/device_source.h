@@ -122,7 +122,10 @@ void mark_servers(Snapshot& snapshot);
 /// Whether all cards of this kernel driver sleep. False: it has none.
 [[nodiscard]] bool are_all_suspended(std::string_view driver, const std::string& sys);
 
-/// Identity and facts alone; every other reading is absent with the reason given.
+/// Identity and facts alone, as rows of snapshot/fields.cc say what is a fact; every other reading
+/// is absent with the reason given.
 [[nodiscard]] Device only_facts(const Device& device, Absent why);
+/// Every reading that nobody has taken is absent with the reason given.
+void mark_unread(Device& device, Absent why);
 
 }  // namespace berth

@@ -27,7 +27,10 @@ void XidMemory::add_told(const Reading<std::vector<XidEvent>>& events, WallTime 
   const WallTime earliest = asked_events_ ? fetched_ : now;
   asked_events_ = true;
   fetched_ = now;
-  for (const XidEvent& event : *events.get()) told_.push_back({event, std::min(earliest, now)});
+  for (const XidEvent& event : *events.get()) {
+    told_.push_back({event, std::min(earliest, now)});
+    told_.back().event.number = ++last_number_;
+  }
   forget_oldest(told_);
 }
 
@@ -37,7 +40,10 @@ void XidMemory::add_logged(const Reading<std::vector<XidEvent>>& events) {
     return;
   }
   asked_log_ = true;
-  logged_.insert(logged_.end(), events.get()->begin(), events.get()->end());
+  for (const XidEvent& event : *events.get()) {
+    logged_.push_back(event);
+    logged_.back().number = ++last_number_;
+  }
   forget_oldest(logged_);
 }
 
@@ -57,6 +63,7 @@ Reading<std::vector<XidEvent>> XidMemory::all() const {
     while (same < logged_.size() && (is_matched[same] || !is_it(logged_[same]))) ++same;
     if (same < logged_.size()) {
       is_matched[same] = true;
+      all[same].number = std::min(all[same].number, event.number);  // that it was first told by
     } else {
       all.push_back(event);
     }

@@ -1,6 +1,6 @@
 #pragma once
 // XidMemory: the errors that were heard of since somebody began to look, from the kernel log and
-// from NVML's events. Most are told by both; each is kept once.
+// from NVML's events. Most are told by both; each is kept once, and has its number.
 
 #include <vector>
 
@@ -35,6 +35,7 @@ class XidMemory {
   bool asked_events_ = false;
   bool asked_log_ = false;
   WallTime fetched_;
+  std::uint64_t last_number_ = 0;
 };
 
 }  // namespace berth

@@ -11,6 +11,10 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Xids = std::vector<XidEvent>;
 
+XidEvent numbered(std::uint64_t number, XidEvent event) {
+  event.number = number;
+  return event;
+}
 XidEvent told(std::uint64_t code, std::int64_t at, const char* place = "00000000:3b:00.0") {
   return {.pci_address = place,
           .code = code,
@@ -31,7 +35,7 @@ TEST(XidMemory, AnErrorOfBothSourcesIsOneAndTheLogsBecauseItNamesTheProcess) {
   memory.add_logged(Xids{});
   memory.add_told(Xids{told(31, 11'000)}, {11'000});
   memory.add_logged(Xids{logged(31, 10'400)});
-  EXPECT_EQ(memory.all(), Reading<Xids>(Xids{logged(31, 10'400)}));
+  EXPECT_EQ(memory.all(), Reading<Xids>(Xids{numbered(1, logged(31, 10'400))}));
 }
 
 TEST(XidMemory, TwoErrorsOfOneCodeAreTwoAlsoWhereTheLogHasOne) {
@@ -39,7 +43,8 @@ TEST(XidMemory, TwoErrorsOfOneCodeAreTwoAlsoWhereTheLogHasOne) {
   memory.add_told(Xids{}, {10'000});
   memory.add_told(Xids{told(31, 11'000), told(31, 11'000)}, {11'000});
   memory.add_logged(Xids{logged(31, 10'400)});
-  EXPECT_THAT(*memory.all().get(), ElementsAre(logged(31, 10'400), told(31, 11'000)));
+  EXPECT_THAT(*memory.all().get(),
+              ElementsAre(numbered(1, logged(31, 10'400)), numbered(2, told(31, 11'000))));
 }
 
 TEST(XidMemory, AnotherTimeCodeOrDeviceIsAnotherError) {
@@ -58,7 +63,27 @@ TEST(XidMemory, ALineThatIsReadLaterStillMeetsItsEvent) {
   memory.add_told(Xids{told(31, 70'000)}, {70'000});  // a minute between two looks
   EXPECT_THAT(*memory.all().get(), SizeIs(1));
   memory.add_logged(Xids{logged(31, 12'000)});
-  EXPECT_EQ(memory.all(), Reading<Xids>(Xids{logged(31, 12'000)}));
+  EXPECT_EQ(memory.all(), Reading<Xids>(Xids{numbered(1, logged(31, 12'000))}));
+}
+
+/// The numbers of what is new in a look, to who saw those up to `seen`.
+std::vector<std::uint64_t> numbers_above(std::uint64_t seen, const XidMemory& memory) {
+  std::vector<std::uint64_t> numbers;
+  for (const XidEvent& event : memory.all().get().value_or(Xids{})) {
+    if (event.number > seen) numbers.push_back(event.number);
+  }
+  return numbers;
+}
+
+TEST(XidMemory, AnErrorHasTheNumberByWhichItWasToldFirst) {
+  XidMemory memory;
+  memory.add_told(Xids{}, {10'000});
+  memory.add_logged(Xids{logged(31, 10'100)});
+  EXPECT_THAT(numbers_above(0, memory), ElementsAre(1));
+  memory.add_told(Xids{told(31, 11'000), told(79, 11'000)}, {11'000});
+  EXPECT_THAT(numbers_above(1, memory), ElementsAre(3)) << "the log has told 31 before";
+  memory.add_logged(Xids{logged(79, 10'900), logged(48, 10'950)});
+  EXPECT_THAT(numbers_above(3, memory), ElementsAre(5)) << "the driver has told 79 before";
 }
 
 TEST(XidMemory, OneSourceIsEnoughAndWithoutAnyItSaysWhy) {

@@ -154,49 +154,14 @@ DeviceWindow WindowKeeper::summary(std::size_t position, const DeviceId& device)
   return window;
 }
 
-namespace {
-
-/// Whether two lines of the log are one. Their dates say nothing: the uptime that they are computed
-/// from has whole seconds, and somebody may set the clock.
-bool is_same(const XidEvent& a, const XidEvent& b) {
-  return a.code == b.code && a.pci_address == b.pci_address && a.pid == b.pid &&
-         a.process == b.process && a.text == b.text;
-}
-
-/// Whether `newer` begins with what `older` has from `from` on: the same lines, as far apart.
-bool continues(const std::vector<XidEvent>& older, std::size_t from,
-               const std::vector<XidEvent>& newer) {
-  const std::size_t shared = older.size() - from;
-  if (shared > newer.size()) return false;
-  for (std::size_t i = 0; i < shared; ++i) {
-    const std::int64_t then = older[from + i].at.unix_ms - older[from].at.unix_ms;
-    const std::int64_t now = newer[i].at.unix_ms - newer[0].at.unix_ms;
-    if (!is_same(older[from + i], newer[i]) || then != now) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 void XidTally::add(const Reading<std::vector<XidEvent>>& events) {
   if (!events.get()) return;
-  const std::vector<XidEvent>& now = *events.get();
-  const auto [end_of_older, end_of_newer] = std::ranges::mismatch(seen_, now);
-  std::vector<XidEvent> older(end_of_older, seen_.end());
-  std::vector<XidEvent> newer;
-  // The list is in the order of times: an event may come before those that were told earlier.
-  for (auto event = end_of_newer; event != now.end(); ++event) {
-    const auto known = std::ranges::find(older, *event);
-    if (known == older.end()) {
-      newer.push_back(*event);
-    } else {
-      older.erase(known);
-    }
+  std::uint64_t newest = newest_;
+  for (const XidEvent& event : *events.get()) {
+    if (event.number > newest_) count(event);
+    newest = std::max(newest, event.number);
   }
-  std::size_t lost = 0;  // of the older list, by the ring
-  while (lost < older.size() && !continues(older, lost, newer)) ++lost;
-  for (std::size_t i = older.size() - lost; i < newer.size(); ++i) count(newer[i]);
-  seen_ = now;
+  newest_ = newest;
 }
 
 void XidTally::count(const XidEvent& event) {

@@ -82,9 +82,7 @@ struct WindowRow {
 };
 [[nodiscard]] std::span<const WindowRow> window_rows();
 
-/// How often each device had each XID error, and when last. The kernel log is a ring and is read as
-/// a whole at each look. So the same error is seen again and again, and one day no more. A counter
-/// must count it once and never forget it.
+/// How often each device had each XID error, and when last.
 struct XidCount {
   std::string pci_address;  // as Device::pci_address
   std::uint64_t code = 0;
@@ -93,10 +91,10 @@ struct XidCount {
   friend bool operator==(const XidCount&, const XidCount&) = default;
 };
 
+/// A look tells old errors again, and one day no more: each is counted once, and never forgotten.
 class XidTally {
  public:
-  /// Counts the errors that were not in the list given before. The next list has them too, less
-  /// what the kernel's ring has lost, and new ones at any place. Absent: nothing is learned.
+  /// Absent: nothing is learned.
   void add(const Reading<std::vector<XidEvent>>& events);
 
   /// By device and code.
@@ -106,7 +104,7 @@ class XidTally {
   void count(const XidEvent& event);
 
   std::vector<XidCount> counts_;
-  std::vector<XidEvent> seen_;  // the list given last
+  std::uint64_t newest_ = 0;  // XidEvent::number
 };
 
 }  // namespace berth::serve

@@ -100,24 +100,24 @@ TEST(Window, FollowsADeviceThatMovesInTheList) {
   EXPECT_EQ(keeper.statistics().of(DeviceId("C")), nullptr);
 }
 
-XidEvent xid_event(std::uint64_t code, std::int64_t ms, std::uint64_t pid = 1) {
-  return {.pci_address = "a", .code = code, .at = {ms}, .pid = pid};
+XidEvent xid_event(std::uint64_t number, std::uint64_t code, std::int64_t ms) {
+  return {.pci_address = "a", .code = code, .at = {ms}, .number = number};
 }
 using XidEvents = std::vector<XidEvent>;
 
-TEST(XidTally, CountsALineOfTheLogOnceHoweverOftenItIsRead) {
+TEST(XidTally, CountsAnErrorOnceHoweverOftenItIsTold) {
   XidTally tally;
   for (int i = 0; i < 5; ++i)
-    tally.add(XidEvents{xid_event(31, 1000), xid_event(31, 1000), xid_event(79, 4000)});
+    tally.add(XidEvents{xid_event(1, 31, 1000), xid_event(2, 31, 1000), xid_event(3, 79, 4000)});
   ASSERT_EQ(tally.counts().size(), 2U);
   EXPECT_EQ(tally.counts()[0], (XidCount{"a", 31, 2, {1000}}));
   EXPECT_EQ(tally.counts()[1], (XidCount{"a", 79, 1, {4000}}));
 }
 
-TEST(XidTally, ForgetsNothingThatTheRingHasLost) {
+TEST(XidTally, ForgetsNothingThatIsToldNoMore) {
   XidTally tally;
-  tally.add(XidEvents{xid_event(31, 1000), xid_event(43, 2000), xid_event(79, 4000)});
-  tally.add(XidEvents{xid_event(79, 4000), xid_event(31, 9000, 2)});
+  tally.add(XidEvents{xid_event(1, 31, 1000), xid_event(2, 43, 2000), xid_event(3, 79, 4000)});
+  tally.add(XidEvents{xid_event(3, 79, 4000), xid_event(4, 31, 9000)});
   tally.add(Absent::failed);
   tally.add(XidEvents{});
   ASSERT_EQ(tally.counts().size(), 3U);
@@ -125,10 +125,10 @@ TEST(XidTally, ForgetsNothingThatTheRingHasLost) {
   EXPECT_EQ(tally.counts()[2].count, 1U);
 }
 
-TEST(XidTally, KnowsALineAgainThoughItsDateWasReckonedAnew) {
+TEST(XidTally, KnowsAnErrorAgainThoughItsDateIsAnother) {
   XidTally tally;
-  tally.add(XidEvents{xid_event(31, 1000), xid_event(79, 4000)});
-  tally.add(XidEvents{xid_event(31, 1900), xid_event(79, 4900), xid_event(79, 5500)});
+  tally.add(XidEvents{xid_event(1, 31, 1000), xid_event(2, 79, 4000)});
+  tally.add(XidEvents{xid_event(1, 31, 1900), xid_event(2, 79, 4900), xid_event(3, 79, 5500)});
   ASSERT_EQ(tally.counts().size(), 2U);
   EXPECT_EQ(tally.counts()[0].count, 1U);
   EXPECT_EQ(tally.counts()[1].count, 2U);
@@ -137,9 +137,9 @@ TEST(XidTally, KnowsALineAgainThoughItsDateWasReckonedAnew) {
 
 TEST(XidTally, CountsOnlyTheNewOneWhereItStandsBeforeWhatWasToldEarlier) {
   XidTally tally;
-  tally.add(XidEvents{xid_event(31, 1000), xid_event(79, 4000), xid_event(79, 6000)});
-  tally.add(XidEvents{xid_event(31, 1000), xid_event(43, 3000), xid_event(79, 4000),
-                      xid_event(79, 6000)});
+  tally.add(XidEvents{xid_event(1, 31, 1000), xid_event(2, 79, 4000), xid_event(3, 79, 6000)});
+  tally.add(XidEvents{xid_event(1, 31, 1000), xid_event(4, 43, 3000), xid_event(2, 79, 4000),
+                      xid_event(3, 79, 6000)});
   ASSERT_EQ(tally.counts().size(), 3U);
   EXPECT_EQ(tally.counts()[0].count, 1U);
   EXPECT_EQ(tally.counts()[1], (XidCount{"a", 43, 1, {3000}}));

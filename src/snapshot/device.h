@@ -3,7 +3,8 @@
 // Plain data; what can be asked of it is in snapshot/questions.h, its column names, units and texts
 // in snapshot/fields.h.
 //
-// To add a reading: a member here, a row in snapshot/fields.cc, and the probe that fills it.
+// To add a reading: a member here, a row in snapshot/fields.cc, which says whether it is a fact,
+// and the probe that fills it.
 
 #include <cstdint>
 #include <optional>

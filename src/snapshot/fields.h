@@ -47,6 +47,7 @@ struct Field {
   /// Adds what it is read from, where that is no detail. Null: it follows from the device's
   /// identity.
   void (*want)(Wanted&) = nullptr;
+  bool is_fact = false;  // stays true of a device that is lost
 };
 
 [[nodiscard]] std::span<const Field> fields();

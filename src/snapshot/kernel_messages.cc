@@ -93,4 +93,16 @@ std::optional<DriverLoad> parse_driver_load(std::string_view text) {
   return std::nullopt;
 }
 
+void number_by_date(Reading<std::vector<XidEvent>>& events) {
+  if (!events.get()) return;
+  std::vector<XidEvent> ordered = *events.get();
+  std::ranges::stable_sort(ordered, {}, [](const XidEvent& event) { return event.at.unix_ms; });
+  std::uint64_t last = 0;
+  for (XidEvent& event : ordered) {
+    const auto date = static_cast<std::uint64_t>(std::max<std::int64_t>(event.at.unix_ms, 0));
+    last = event.number = std::max(date, last + 1);
+  }
+  events = std::move(ordered);
+}
+
 }  // namespace berth

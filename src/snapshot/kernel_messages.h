@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "snapshot/process.h"
 #include "snapshot/snapshot.h"
@@ -22,5 +23,8 @@ namespace berth {
 /// "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 …", "… Open Kernel Module
 /// for x86_64  550.54.15 …". `at` is left alone.
 [[nodiscard]] std::optional<DriverLoad> parse_driver_load(std::string_view text);
+
+/// Puts errors of a text, or of a simulation, into the order of their times, and numbers them so.
+void number_by_date(Reading<std::vector<XidEvent>>& events);
 
 }  // namespace berth

@@ -79,5 +79,18 @@ TEST(ParseDriverLoad, RefusesWhatIsNone) {
   }
 }
 
+TEST(NumberByDate, IsTheSameInEachLook) {
+  const auto event = [](std::uint64_t code, std::int64_t ms) {
+    return XidEvent{.code = code, .at = {ms}};
+  };
+  Reading<std::vector<XidEvent>> first = std::vector{event(79, 4000), event(31, 1000)};
+  number_by_date(first);
+  EXPECT_EQ(first.get()->front().code, 31U);
+  Reading<std::vector<XidEvent>> second = std::vector{event(79, 4000), event(31, 4000)};
+  number_by_date(second);
+  EXPECT_EQ(second.get()->front(), first.get()->back()) << "what came before is told no more";
+  EXPECT_GT(second.get()->back().number, first.get()->back().number);
+}
+
 }  // namespace
 }  // namespace berth

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/member_count.h"
 #include "snapshot/cell.h"
 #include "snapshot/device.h"
 #include "snapshot/wanted.h"
@@ -116,7 +117,7 @@ inline constexpr auto recorded_readings = [] {
       recorded<&S::energy, &D::energy>("energy_millijoules", counter, nowhere, 6),
   });
 }();
-static_assert(sizeof(DeviceSample) == recorded_readings.size() * sizeof(Reading<Bytes>),
+static_assert(member_count<DeviceSample>() == recorded_readings.size(),
               "each member of DeviceSample has a row in recorded_readings");
 
 /// Where it stands in the table; behind its end: it is not recorded.

@@ -24,8 +24,10 @@ inline Device full_device(std::string id) {
   device.parent = DeviceId("GPU-parent");
   device.partition = Partition{3, 1};
   device.index = 4;
+  device.runtime_index = 2;
   device.unusable_because = WhyUnusable("a reason");
   device.lost = true;
+  device.integrated = true;
   std::uint64_t seed = 0;
   for (const Field& field : fields()) {
     if (field.write != nullptr) fill(field, device, ++seed);

@@ -91,6 +91,9 @@ struct XidEvent {
   Reading<std::uint64_t> pid;    // of the process it names
   Reading<std::string> process;  // its name, as the driver had it
   std::string text;              // what the driver says after that
+  /// Above those of all that were told in earlier looks: who looks each second knows the new
+  /// ones by it. Given where they are kept (probe/xid_memory.h); no text has it.
+  std::uint64_t number = 0;
   friend bool operator==(const XidEvent&, const XidEvent&) = default;
 };
 

@@ -12,6 +12,7 @@
 #include "snapshot/device_kind.h"
 #include "snapshot/fields.h"
 #include "snapshot/json.h"
+#include "snapshot/kernel_messages.h"
 #include "snapshot/process.h"
 #include "snapshot/questions.h"
 
@@ -26,8 +27,7 @@ constexpr auto causes = std::to_array<std::pair<RetiredPage::Cause, std::string_
     {RetiredPage::Cause::double_bit, "double bit"},
 });
 
-// --- readings by the field table, so that a new one travels by itself
-// -----------------------------
+// --- readings by the field table, so that a new one travels by itself ----------------------------
 
 /// Details are looked up by the keys in the file: most files have few.
 const Field* detail_called(std::string_view key) {
@@ -156,8 +156,7 @@ void walk(Archive& archive, Device& device, const Snapshot& snapshot, FieldList 
 
 }  // namespace
 
-// --- what stands in a device
-// ----------------------------------------------------------------------
+// --- what stands in a device ---------------------------------------------------------------------
 
 /// [milliseconds, percent]
 void put(Archive& archive, UtilizationSample& sample) {
@@ -219,8 +218,7 @@ void walk(Archive& archive, Device& device) {
   walk(archive, device, nobody, {});
 }
 
-// --- processes
-// ------------------------------------------------------------------------------------
+// --- processes -----------------------------------------------------------------------------------
 
 void walk(Archive& archive, ProcessId& id) {
   archive.member("pid", id.pid);
@@ -295,8 +293,7 @@ void walk(Archive& archive, DeviceFiles& files) {
   archive.member("unreadable_processes", files.unreadable);
 }
 
-// --- the ledger
-// -----------------------------------------------------------------------------------
+// --- the ledger ----------------------------------------------------------------------------------
 
 void walk(Archive& archive, ClaimedDevice& claimed) {
   archive.member("device", claimed.device, Form::required);
@@ -358,8 +355,7 @@ void walk(Archive& archive, Waiter& waiter, Form hidden) {
 }
 void walk(Archive& archive, Waiter& waiter) { walk(archive, waiter, Form::plain); }
 
-// --- the machine
-// ----------------------------------------------------------------------------------
+// --- the machine ---------------------------------------------------------------------------------
 
 void walk(Archive& archive, ExcludedDevice& excluded) {
   archive.member("pci_address", excluded.pci_address);
@@ -464,6 +460,7 @@ static void walk(Archive& archive, Snapshot& snapshot, Form hidden, FieldList as
   processes("processes", snapshot.processes);
   archive.member("device_files", snapshot.device_files, Form::sparse);
   archive.member("xids", snapshot.xids, Form::sparse);
+  if (archive.is_reading()) number_by_date(snapshot.xids);
   archive.member("driver_loaded_unix_ms", snapshot.driver_loaded, Form::sparse);
   const auto promises = [&](std::string_view key, auto& list) {
     if (hidden == Form::plain) return archive.member(key, list);
@@ -476,8 +473,7 @@ static void walk(Archive& archive, Snapshot& snapshot, Form hidden, FieldList as
 }
 void walk(Archive& archive, Snapshot& snapshot) { walk(archive, snapshot, Form::plain, {}); }
 
-// --- snapshot/json.h
-// ------------------------------------------------------------------------------
+// --- snapshot/json.h -----------------------------------------------------------------------------
 
 void write_snapshot(Archive& archive, const Snapshot& snapshot, Form hidden, FieldList asked) {
   // an archive that writes changes nothing

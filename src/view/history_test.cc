@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "record/history/metric.h"
 #include "view/history_text.h"
 
 namespace berth {
@@ -53,6 +54,14 @@ void expect_within(const std::string& text, int width) {
   for (const std::string_view line : split(text, '\n')) {
     EXPECT_LE(display_width(line), width) << line;
     EXPECT_EQ(printable(line), line);
+  }
+}
+
+TEST(HistoryText, EachMetricOfADeviceHasWords) {
+  for (const history::MetricFacts& facts : history::metrics()) {
+    if (facts.read == nullptr) continue;
+    EXPECT_TRUE(title_of_metric(facts.key))
+        << facts.key << " has no row in metric_words (view/history_text.cc)";
   }
 }
 

@@ -7,12 +7,12 @@
 #include <cmath>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/aggregate.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "health/xid.h"
-#include "snapshot/fields.h"
 #include "view/table.h"
 #include "view/values.h"
 
@@ -36,37 +36,29 @@ std::string simulated_line(const HistoryFacts& facts, const Style& style) {
       .text();
 }
 
-namespace {
-
-struct MetricWords {
-  std::string_view key;
-  std::string_view title;
-  std::optional<double> top;  // of a full chart; nothing: the most there was
-};
-constexpr auto metric_words = std::to_array<MetricWords>({
-    {"utilization_gpu_percent", "Utilisation", 100.0},
-    {"memory_used_bytes", "Memory", std::nullopt},
-    {"power_draw_milliwatts", "Power", std::nullopt},
-    {"temperature_celsius", "Temperature", 100.0},
-    {"clock_sm_megahertz", "SM clock", std::nullopt},
-    {"energy_millijoules", "Power by the energy counter", std::nullopt},
-    {"pcie_sent_bytes", "PCIe sent", std::nullopt},
-    {"pcie_received_bytes", "PCIe received", std::nullopt},
-    {"nvlink_sent_rate_bytes_per_second", "NVLink sent", std::nullopt},
-    {"nvlink_received_rate_bytes_per_second", "NVLink received", std::nullopt},
-    {"activity_sm_percent", "SM activity", 100.0},
-    {"activity_tensor_percent", "Tensor activity", 100.0},
-    {"activity_dram_percent", "Memory activity", 100.0},
+static constexpr auto metric_words = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"utilization_gpu_percent", "Utilisation"},
+    {"memory_used_bytes", "Memory"},
+    {"power_draw_milliwatts", "Power"},
+    {"temperature_celsius", "Temperature"},
+    {"clock_sm_megahertz", "SM clock"},
+    {"energy_millijoules", "Power by the energy counter"},
+    {"pcie_sent_bytes", "PCIe sent"},
+    {"pcie_received_bytes", "PCIe received"},
+    {"nvlink_sent_rate_bytes_per_second", "NVLink sent"},
+    {"nvlink_received_rate_bytes_per_second", "NVLink received"},
+    {"activity_sm_percent", "SM activity"},
+    {"activity_tensor_percent", "Tensor activity"},
+    {"activity_dram_percent", "Memory activity"},
 });
 
-/// One without words of its own goes by its field's header.
-MetricWords words_for(std::string_view key) {
-  const auto found = std::find_if(metric_words.begin(), metric_words.end(),
-                                  [&](const MetricWords& words) { return words.key == key; });
-  if (found != metric_words.end()) return *found;
-  const Field* field = find_field(key);
-  return {key, field != nullptr ? field->header : key, std::nullopt};
+std::optional<std::string_view> title_of_metric(std::string_view key) {
+  const auto* found =
+      std::ranges::find(metric_words, key, [](const auto& row) { return row.first; });
+  return found == metric_words.end() ? std::nullopt : std::optional(found->second);
 }
+
+namespace {
 
 std::string number_text(double number, const std::string& unit, const Style& style) {
   const auto whole = static_cast<std::uint64_t>(std::llround(std::max(number, 0.0)));
@@ -119,10 +111,11 @@ std::vector<Reading<double>> columns_of(const HistorySeries& series, const Histo
   return values;
 }
 
+/// Of a full chart.
 double top_of(const HistorySeries& series) {
-  const auto fixed = words_for(series.metric).top;
+  if (series.unit == "percent" || series.unit == "celsius") return 100.0;
   const auto all = overall(series);
-  return fixed.value_or(all ? std::max(all->values.most(), 1.0) : 1.0);
+  return all ? std::max(all->values.most(), 1.0) : 1.0;
 }
 
 /// A chart of several rows: the part of each value above and below a row's own is cut off.
@@ -160,7 +153,7 @@ std::string_view mark_of(const HistorySeries& series, const HistoryView& view, c
 
 std::string series_text(const HistorySeries& series, const HistoryView& view, const Style& style) {
   const auto all = overall(series);
-  const std::string title = own(tr(words_for(series.metric).title), style);
+  const std::string title = own(tr(title_of_metric(series.metric).value_or(series.metric)), style);
   if (!all) {
     return Line(style).add("  " + title + "  ").add(own(tr("nothing is known"), style)).text();
   }

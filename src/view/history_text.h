@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/sentence.h"
@@ -30,6 +31,9 @@ struct HistoryView {
 /// What to do about an error of the driver; empty: nothing, or it is no such event. Findings of the
 /// rules of health bring their own advice while they last, and are over afterwards.
 [[nodiscard]] std::string_view advice_of(const HistoryEvent& event);
+
+/// Of a chart, through tr(), by the key in record/history/metric.h. Nothing: it has no words.
+[[nodiscard]] std::optional<std::string_view> title_of_metric(std::string_view key);
 
 [[nodiscard]] std::string render_history(const HistoryView& view, const Style& style);
 [[nodiscard]] std::string history_json(const HistoryView& view);

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "probe/device_source.h"
 #include "snapshot/device_kind.h"
-#include "snapshot/fields.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -43,17 +42,6 @@ Problem cannot_list(const Error& error) {
           .code = "not_readable",
           .message = error.said(),
           .remedy = sentence("PCI devices without a driver are not shown; is /sys mounted?")};
-}
-
-/// What PCI does not tell: all that is still unasked after it, of a device that only it knows.
-void mark_unread(Device& device, Absent why) {
-  for (const Field* field : stored_fields()) {
-    const Cell cell = field->read(device, Snapshot{});
-    if (!cell.get() && cell.why() == Absent::not_sampled) {
-      static_cast<void>(field->write(device, Cell(why)));
-    }
-  }
-  if (!device.utilization_history.get()) device.utilization_history = why;
 }
 
 }  // namespace

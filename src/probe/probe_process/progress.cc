@@ -8,7 +8,6 @@
 
 #include "probe/device_source.h"
 #include "snapshot/device_kind.h"
-#include "snapshot/fields.h"
 
 namespace berth {
 
@@ -21,17 +20,6 @@ using wire::StepKind;
 template <class T>
 void fill(Reading<T>& known, Reading<T> told) {
   if (!known.get() && told != Reading<T>()) known = std::move(told);
-}
-
-/// Every reading nobody has taken becomes `failed`.
-void mark_failed(Device& device) {
-  static const Snapshot nobody;
-  for (const Field* field : stored_fields()) {
-    const Cell cell = field->read(device, nobody);
-    if (cell.get() || cell.why() != Absent::not_sampled) continue;
-    static_cast<void>(field->write(device, Cell(Absent::failed)));
-  }
-  if (!device.utilization_history.get()) device.utilization_history = Absent::failed;
 }
 
 void put(std::vector<Device>& devices, Device device) {
@@ -247,7 +235,7 @@ void leave_device_row(Progress& progress, const ProbeStep& step, Problem& proble
   if (device.unusable_because.empty()) {
     device.unusable_because = Unusable::silent;
   }
-  mark_failed(device);
+  mark_unread(device, Absent::failed);
   put(progress.snapshot.devices, std::move(device));
 }
 

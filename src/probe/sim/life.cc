@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "probe/sim/load.h"
 #include "probe/sim/motion.h"
+#include "snapshot/kernel_messages.h"
 
 namespace berth::sim {
 
@@ -308,6 +309,7 @@ void put_life(Snapshot& snapshot, const Life& life, const Snapshot& base) {
     if (job.kind != LifeKind::faults) continue;
     for (const std::int64_t turn : {now.turn - 1, now.turn}) put_fault(snapshot, life, job, turn);
   }
+  number_by_date(snapshot.xids);
 }
 
 }  // namespace berth::sim

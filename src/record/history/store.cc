@@ -27,10 +27,6 @@ using history::Transaction;
 
 namespace {
 
-constexpr std::size_t most_known_xids = 4096;
-// What the kernel log says of one error is dated anew at each look, by a clock that may drift.
-constexpr std::int64_t same_event_ms = 2000;
-
 std::string date_in_name(WallTime now) {
   const std::time_t seconds = now.unix_ms / 1000;
   std::tm utc{};
@@ -299,13 +295,10 @@ Result<SampleRow> HistoryStore::row_of(const SnapshotIndex& index) {
 void HistoryStore::note_xids(const Snapshot& snapshot) {
   const auto& xids = snapshot.xids.get();
   if (!xids) return;
+  std::uint64_t newest = newest_xid_;
   for (const XidEvent& xid : *xids) {
-    const std::string code = std::to_string(xid.code);
-    const std::string what = xid.pci_address + " " + code + " " + xid.text;
-    const auto known = xids_.find(what);
-    if (known != xids_.end() && xid.at.unix_ms - known->second <= same_event_ms) continue;
-    if (xids_.size() >= most_known_xids) xids_.clear();
-    xids_[what] = xid.at.unix_ms;
+    if (xid.number <= newest_xid_) continue;
+    newest = std::max(newest, xid.number);
     DeviceId device;
     for (const Device& one : snapshot.devices) {
       if (one.pci_address.get() == xid.pci_address && !one.parent) device = one.id;
@@ -313,10 +306,11 @@ void HistoryStore::note_xids(const Snapshot& snapshot) {
     pending_.events.push_back({.at = xid.at,
                                .kind = "xid",
                                .device = device,
-                               .code = code,
+                               .code = std::to_string(xid.code),
                                .text = xid.text,
                                .uid = std::nullopt});
   }
+  newest_xid_ = newest;
 }
 
 Result<void> HistoryStore::append(const Snapshot& snapshot) {

@@ -161,8 +161,8 @@ class HistoryStore {
   std::int64_t tail_rows_ = 0;  // of the batch being written
   Pending pending_;
   std::optional<std::int64_t> flushed_ms_;
-  std::optional<std::string> simulated_;      // as the file says; empty text: a real machine's
-  std::map<std::string, std::int64_t> xids_;  // when each was, by what is said of it
+  std::optional<std::string> simulated_;  // as the file says; empty text: a real machine's
+  std::uint64_t newest_xid_ = 0;          // XidEvent::number
   std::uint64_t commits_ = 0;
   std::uint64_t lost_samples_ = 0;
   std::vector<std::string> notes_;

@@ -276,11 +276,12 @@ TEST_F(History, KeepsAnEventOnceHoweverOftenItIsSeen) {
     for (std::int64_t second = 0; second < 20; ++second) {
       Snapshot look = look_at(second);
       look.devices[0].pci_address = std::string("00000000:3b:00.0");
-      // The kernel log's date, which drifts by a millisecond.
+      // Told by the driver first, then by the kernel log, with words.
       look.xids = std::vector<XidEvent>{{.pci_address = "00000000:3b:00.0",
                                          .code = 79,
                                          .at = {start - 5000 + second % 2},
-                                         .text = "GPU has fallen off the bus."}};
+                                         .text = second == 0 ? "" : "GPU has fallen off the bus.",
+                                         .number = 1}};
       ASSERT_TRUE(store.append(look).has_value());
       ASSERT_TRUE(store
                       .add({.at = {start},
@@ -290,6 +291,17 @@ TEST_F(History, KeepsAnEventOnceHoweverOftenItIsSeen) {
                             .text = "a row"})
                       .has_value());
     }
+  }
+  {
+    HistoryStore after_restart = opened();
+    Snapshot look = look_at(20);
+    look.devices[0].pci_address = std::string("00000000:3b:00.0");
+    look.xids = std::vector<XidEvent>{{.pci_address = "00000000:3b:00.0",
+                                       .code = 79,
+                                       .at = {start - 5000},
+                                       .text = "GPU has fallen off the bus.",
+                                       .number = 1}};
+    ASSERT_TRUE(after_restart.append(look).has_value());
   }
   const auto events = reader().events({start - 10'000}, {start + 60'000});
   ASSERT_TRUE(events.has_value());

@@ -153,7 +153,7 @@ Result<void> HistoryStore::write_events() {
     auto done = database_->run(
         "INSERT INTO event(at_ms,kind,device,code,text,uid) SELECT ?1,?2,?3,?4,?5,?6 WHERE NOT "
         "EXISTS(SELECT 1 FROM event WHERE at_ms BETWEEN ?1-2000 AND ?1+2000 AND kind=?2 AND "
-        "device=?3 AND code=?4 AND text=?5)",
+        "device=?3 AND code=?4 AND text IN(?5,''))",
         {event.at.unix_ms, std::string_view(event.kind), std::string_view(event.device.text()),
          std::string_view(event.code), std::string_view(event.text), value_of(event.uid)});
     if (!done) return done;
