@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from aftermath import leases, poll, show
-from conftest import end, many_devices
+from conftest import BERTH, BUILD, ROOT, end, many_devices
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 from test_queue import LONG, Lab, in_one_line
 
@@ -78,6 +78,12 @@ def test_what_a_claimed_job_has_started_is_under_its_lease(lab):
         assert claimed.returncode == 0, claimed.stderr
         [row] = json.loads(lab.run("ps", "--json").stdout)["processes"]
         assert (row["pid"], row["run"]) == (worker, claimed.stdout.strip())
+        library = {"PYTHONPATH": str(ROOT / "python"), "BERTH_LIBRARY": str(BUILD / "libberth.so.0"), "BERTH_HELPER": BERTH}
+        told = subprocess.run(
+            ["/usr/bin/python3", "-c", "import berth; print(*(one.run for one in berth.look().processes))"],
+            env=lab.environment(library), capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert told.stdout == claimed.stdout, told.stderr
         again = lab.run("claim", worker)
         assert again.returncode == 125 and "has a lease already" in in_one_line(again.stderr), again.stderr
     finally:
