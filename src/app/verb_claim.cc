@@ -17,6 +17,7 @@
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"
+#include "base/process_stat.h"
 #include "base/sentence.h"
 #include "base/signals.h"
 #include "base/text.h"
@@ -28,6 +29,7 @@
 #include "run/inside.h"
 #include "run/run_manifest.h"
 #include "run/tree.h"
+#include "snapshot/process_claims.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -74,17 +76,17 @@ Result<Found> find_job(const std::string& word) {
   return found;
 }
 
-/// Whether the process is of the run that has that lease.
-bool is_of(const Claim& claim, pid_t pid) {
+/// The one of these leases that the process is under already; null: none.
+const Claim* lease_of(pid_t pid, const std::vector<Claim>& claims) {
+  // No look has it where it is on no device.
+  const Snapshot here{.processes = {{.id = {.pid = pid}, .ancestors = ancestors_of(pid, "/proc")}}};
+  if (const Claim* claim = ProcessClaims(here, claims).of(pid)) return claim;
   const auto is_it = [&](const ProcessId& one) { return one.pid == pid; };
-  if (claim.job && claim.job->pid == pid) return true;
-  const auto of = [&](pid_t root) {
-    // 0: its lease does not say yet, and would be everybody's parent.
-    return root > 0 && std::ranges::any_of(descendants_of(root, "/proc"), is_it);
-  };
-  if (of(claim.keeper.pid) || (claim.job && of(claim.job->pid))) return true;
-  return !claim.run.empty() &&
-         std::ranges::any_of(processes_named_for(claim.run, ::getpid(), "/proc"), is_it);
+  const auto named = std::ranges::find_if(claims, [&](const Claim& claim) {
+    return !claim.run.empty() &&
+           std::ranges::any_of(processes_named_for(claim.run, ::getpid(), "/proc"), is_it);
+  });
+  return named == claims.end() ? nullptr : &*named;
 }
 
 /// The devices that it and what it started compute on, as the driver tells.
@@ -149,12 +151,12 @@ class ClaimVerb final : public Verb {
     auto opened = context.open_ledger();
     if (!opened) return refused(opened.error());
     Ledger ledger = *std::move(opened);
-    const auto view = ledger.read();
+    auto view = ledger.read();
     if (!view) return refused(view.error());
-    for (const Claim& other : view->claims) {
-      if (other.uid != ::geteuid() || !is_of(other, found->claim.job->pid)) continue;
+    std::erase_if(view->claims, [](const Claim& claim) { return claim.uid != ::geteuid(); });
+    if (const Claim* other = lease_of(found->claim.job->pid, view->claims)) {
       return refused(Error(ErrorCode::busy, "process {} is of run {}, which has a lease already",
-                           found->claim.job->pid, printable(other.run)));
+                           found->claim.job->pid, printable(other->run)));
     }
     const auto seen = context.look_without_claims(Depth::placement);
     if (!seen) return refused(seen.error());

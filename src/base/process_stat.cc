@@ -68,6 +68,18 @@ std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& proc)
   return text ? parse_process_stat(*text) : std::nullopt;
 }
 
+std::vector<pid_t> ancestors_of(pid_t pid, const std::string& proc) {
+  constexpr std::size_t deepest = 256;  // a /proc that changes while being read could go in circles
+  std::vector<pid_t> ancestors;
+  while (ancestors.size() < deepest) {
+    const auto stat = read_process_stat(pid, proc);
+    if (!stat || stat->parent <= 0) break;
+    pid = stat->parent;
+    ancestors.push_back(pid);
+  }
+  return ancestors;
+}
+
 bool proc_shows_commands(std::string_view mountinfo) {
   bool shows = false;
   for (const std::string_view line : split(mountinfo, '\n')) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.h"
 
@@ -32,6 +33,9 @@ struct ProcessStat {
 
 /// The line of a living process; nothing: there is none, or it may not be seen.
 [[nodiscard]] std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& proc);
+
+/// Its parents, nearest first, up to init.
+[[nodiscard]] std::vector<pid_t> ancestors_of(pid_t pid, const std::string& proc);
 
 /// Whether a mountinfo (proc(5)) says that /proc shows every user what the others run: it is
 /// mounted there, without hidepid. Berth writes nobody's command where others can read it unless it

@@ -21,6 +21,7 @@ constexpr bool stands_before(std::string_view one, std::string_view other) {
 }
 
 constexpr auto known_members = std::to_array<std::string_view>({"id",
+                                                                "job",
                                                                 "pid",
                                                                 "run",
                                                                 "why",

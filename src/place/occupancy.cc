@@ -3,64 +3,17 @@
 #include <algorithm>
 
 #include "place/placement.h"
+#include "snapshot/process_claims.h"
 #include "snapshot/questions.h"
 
 namespace berth {
 
-namespace {
-
-using ClaimsByPid = std::unordered_map<pid_t, std::vector<const Claim*>>;
-using ProcessesByPid = std::unordered_map<pid_t, const HostProcess*>;
-
-ClaimsByPid claims_by_pid(const Snapshot& snapshot) {
-  ClaimsByPid claims;
-  for (const Claim& claim : snapshot.claims) {
-    // A lease that does not say who its keeper is must not adopt every process.
-    if (claim.keeper.pid > 0) claims[claim.keeper.pid].push_back(&claim);
-    if (claim.job && claim.job->pid > 0) claims[claim.job->pid].push_back(&claim);
-  }
-  return claims;
-}
-
-bool is_on(const Claim& claim, const DeviceId& device) {
-  return std::ranges::find(claim.devices, device, &ClaimedDevice::device) != claim.devices.end();
-}
-
-/// The claim on `device` that the process or one of its ancestors keeps, or in whose container the
-/// process is. The number of a process elsewhere proves nothing.
-const Claim* claim_on(const DeviceId& device, pid_t pid, const HostProcess* process,
-                      const ClaimsByPid& claims, const Snapshot& snapshot) {
-  if (process != nullptr && is_elsewhere(*process, snapshot.host)) return nullptr;
-  const auto among = [&](pid_t candidate) -> const Claim* {
-    const auto found = claims.find(candidate);
-    if (found == claims.end()) return nullptr;
-    const auto own = std::ranges::find_if(
-        found->second, [&](const Claim* claim) { return is_on(*claim, device); });
-    return own == found->second.end() ? nullptr : *own;
-  };
-  if (const Claim* own = among(pid)) return own;
-  if (process == nullptr || claims.empty()) return nullptr;
-  for (const pid_t ancestor : process->ancestors) {
-    if (const Claim* inherited = among(ancestor)) return inherited;
-  }
-  const auto around = std::ranges::find_if(snapshot.claims, [&](const Claim& claim) {
-    return is_in_container_of(claim, *process) && is_on(claim, device);
-  });
-  return around == snapshot.claims.end() ? nullptr : &*around;
-}
-
-}  // namespace
-
 Occupancy::Occupancy(const Snapshot& snapshot) {
   by_device_.reserve(snapshot.devices.size());
-  const ClaimsByPid claims = claims_by_pid(snapshot);
-  ProcessesByPid processes;
-  for (const HostProcess& process : snapshot.processes) processes[process.id.pid] = &process;
+  const ProcessClaims runs(snapshot);
   for (const GpuProcess& use : snapshot.gpu_processes) {
-    const auto found = processes.find(use.pid);
-    const HostProcess* process = found == processes.end() ? nullptr : found->second;
     by_device_[use.device.text()].occupants.push_back(
-        {&use, process, claim_on(use.device, use.pid, process, claims, snapshot)});
+        {&use, runs.process(use.pid), runs.of(use.pid, use.device)});
   }
   for (const Claim& claim : snapshot.claims) {
     for (const ClaimedDevice& device : claim.devices) {

@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "snapshot/questions.h"
+#include "snapshot/process_claims.h"
 
 namespace berth {
 
@@ -111,13 +111,8 @@ Result<void> narrow_to(const Claim& claim, AcquireOptions& options) {
 }
 
 Snapshot without_run_of(const Claim& claim, Snapshot snapshot) {
-  const auto is_of_run = [&](pid_t pid) {
-    if (pid == claim.keeper.pid || (claim.job && pid == claim.job->pid)) return true;
-    const HostProcess* process = find_process(pid, snapshot);
-    if (process == nullptr) return false;
-    return std::find(process->ancestors.begin(), process->ancestors.end(), claim.keeper.pid) !=
-           process->ancestors.end();
-  };
+  const ProcessClaims run(snapshot, {&claim, 1});
+  const auto is_of_run = [&](pid_t pid) { return run.of(pid) != nullptr; };
   for (const GpuProcess& process : snapshot.gpu_processes) {
     if (!is_of_run(process.pid) || !process.memory.get()) continue;
     for (Device& device : snapshot.devices) {

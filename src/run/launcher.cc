@@ -153,13 +153,9 @@ class GroupSignalListener {
 
 /// The job or one of its descendants: its line of parents leads to the keeper.
 bool is_of_tree(pid_t pid, pid_t keeper, pid_t job, const std::string& proc) {
-  for (int generation = 0; pid > 1 && generation < 64; ++generation) {
-    if (pid == job || pid == keeper) return true;
-    const auto stat = read_process_stat(pid, proc);
-    if (!stat) return false;
-    pid = stat->parent;
-  }
-  return false;
+  std::vector<pid_t> line = ancestors_of(pid, proc);
+  line.push_back(pid);
+  return std::ranges::any_of(line, [&](pid_t one) { return one == job || one == keeper; });
 }
 
 class Launcher {

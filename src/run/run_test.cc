@@ -350,6 +350,24 @@ TEST(Inside, WhatTheOuterRunUsesIsNobodyElses) {
   EXPECT_EQ(seen.devices.at(0).memory_used, Reading<Bytes>(0_B));
 }
 
+TEST(Inside, WhatRunsInTheOuterRunsContainerOrBelowItsJobIsNobodyElses) {
+  Claim claim;
+  claim.job = ProcessId{.pid = 7};
+  claim.container = std::string(64, 'a');
+  Snapshot host = SnapshotBuilder()
+                      .gpu("A", 24_GiB)
+                      .process(8, "ann", 2_GiB)
+                      .process(9, "ann", 2_GiB)
+                      .process(10, "bob", 2_GiB)
+                      .build();
+  host.processes[0].ancestors = {7, 1};
+  host.processes[1].enclosure = Enclosure{.runtime = "docker", .id = claim.container};
+  host.processes[2].enclosure = Enclosure{.runtime = "docker", .id = std::string(64, 'b')};
+  const Snapshot seen = without_run_of(claim, host);
+  ASSERT_THAT(seen.gpu_processes, testing::SizeIs(1));
+  EXPECT_EQ(seen.gpu_processes[0].pid, 10);
+}
+
 TEST(Inside, WhatTheOuterRunIsFoundToUseOnlyAfterWeBeganIsItsOwnToo) {
   const TemporaryDirectory folder;
   FakeClock clock;

@@ -24,6 +24,7 @@
 #include "snapshot/device_name.h"
 #include "snapshot/fields.h"
 #include "snapshot/questions.h"
+#include "snapshot/snapshot_index.h"
 
 namespace berth {
 
@@ -158,6 +159,7 @@ class Sampler {
     for (std::size_t at = 0; at < manifest.given.devices.size(); ++at) {
       claim.devices.push_back({manifest.given.devices[at].id, manifest.promised[at]});
     }
+    claim.container = container_;
     return claim;
   }
 
@@ -167,15 +169,6 @@ class Sampler {
     if (!container) return;
     container_ = container->id;
     if (container->process && !container->ended) tree_.add_root(container->process->pid);
-  }
-
-  /// `docker exec` starts what is no descendant of the container's first process.
-  void add_those_in_container(const Snapshot& snapshot, std::vector<pid_t>& tree) const {
-    if (container_.empty()) return;
-    for (const HostProcess& process : snapshot.processes) {
-      const bool is_in_it = process.enclosure && process.enclosure->id == container_;
-      if (is_in_it && !contains(tree, process.id.pid)) tree.push_back(process.id.pid);
-    }
   }
 
   void take_sample() {
@@ -198,10 +191,13 @@ class Sampler {
     }
     Snapshot snapshot;
     shim_.before_look();
-    if (sight_) {
-      snapshot = sight_(given.empty() ? std::vector<Claim>() : std::vector{own_claim(moment)}, now);
+    const Claim own = own_claim(moment);
+    if (sight_) snapshot = sight_(given.empty() ? std::vector<Claim>() : std::vector{own}, now);
+    // `docker exec` starts what is no descendant of the container's first process.
+    for (const HostProcess& process : snapshot.processes) {
+      const bool is_known = contains(seen.pids, process.id.pid);
+      if (!is_known && is_in_container_of(own, process)) seen.pids.push_back(process.id.pid);
     }
-    add_those_in_container(snapshot, seen.pids);
     // In a container a number of the driver's list may be ours by chance.
     for (GpuProcess& process : snapshot.gpu_processes) {
       const HostProcess* known = find_process(process.pid, snapshot);
@@ -234,11 +230,12 @@ class Sampler {
     auto view = ledger != nullptr && !sample.others.empty() ? ledger->read()
                                                             : Result<LedgerView>(LedgerView{});
     snapshot.claims = view ? std::move(view->claims) : std::vector<Claim>();
+    const SnapshotIndex index(snapshot);
     std::vector<WatchedMemory> seen;
     for (std::size_t at = 0; at < task_.manifest.given.devices.size(); ++at) {
-      const Device* device = find_device(task_.manifest.given.devices[at].id, snapshot);
+      const Device* device = index.device(task_.manifest.given.devices[at].id);
       seen.push_back(own_memory(sample.processes, at, device, snapshot.host));
-      if (device != nullptr) seen.back().taken = promises_taken(*device, snapshot);
+      if (device != nullptr) seen.back().taken = promises_taken(*device, index);
     }
     for (const Note& news : memory_.news(seen, task_.services->clock.now())) {
       tell(news);

@@ -15,6 +15,7 @@
 #include "snapshot/json.h"
 #include "snapshot/process.h"
 #include "snapshot/questions.h"
+#include "snapshot/snapshot_index.h"
 #include "snapshot/walk.h"
 #include "view/queue_text.h"
 
@@ -36,9 +37,9 @@ std::string_view health_word(const Device& device, const std::map<DeviceId, Heal
   return found == states.end() ? std::string_view() : name_of(found->second);
 }
 
-std::vector<std::string> lease_ids(const Device& device, const Snapshot& seen) {
+std::vector<std::string> lease_ids(const Device& device, const SnapshotIndex& seen) {
   std::vector<std::string> ids;
-  for (const Claim* claim : claims_on(device.id, seen)) ids.push_back(claim->id);
+  for (const Claim* claim : seen.claims_on(device.id)) ids.push_back(claim->id);
   return ids;
 }
 
@@ -49,7 +50,7 @@ std::vector<std::string> user_names(const Device& device, const Snapshot& seen) 
   return names;
 }
 
-void write_device(Archive& archive, const Device& device, const Snapshot& seen,
+void write_device(Archive& archive, const Device& device, const SnapshotIndex& seen,
                   const std::map<DeviceId, HealthState>& states) {
   const std::optional<Heat> heat = heat_of(device);
   archive.always_why();
@@ -69,8 +70,8 @@ void write_device(Archive& archive, const Device& device, const Snapshot& seen,
   archive.derived("heat", heat ? name_of(*heat) : std::string_view(), Form::nullable);
   archive.derived("power_draw_milliwatts", device.power_draw);
   archive.derived("power_limit_milliwatts", device.power_limit);
-  archive.derived("users", user_names(device, seen));
-  archive.derived("reserved_for", users_waiting_for(device, seen));
+  archive.derived("users", user_names(device, seen.snapshot()));
+  archive.derived("reserved_for", users_waiting_for(device, seen.snapshot()));
   archive.derived("leases", lease_ids(device, seen));
 }
 
@@ -88,15 +89,15 @@ std::string key_of(const GpuProcess& use) {
   return use.device.text() + "/" + std::to_string(use.pid);
 }
 
-void write_process(Archive& archive, const GpuProcess& use, const Snapshot& seen) {
+void write_process(Archive& archive, const GpuProcess& use, const SnapshotIndex& seen) {
   // It has ended since the driver told of it.
   static const HostProcess gone{.user = Absent::failed,
                                 .command = Absent::failed,
                                 .started = Absent::failed,
                                 .container = Absent::failed};
-  const HostProcess* found = find_process(use.pid, seen);
+  const HostProcess* found = seen.process(use.pid);
   const HostProcess& process = found != nullptr ? *found : gone;
-  const Claim* claim = claim_of(use.pid, seen);
+  const Claim* claim = seen.claim_of(use.pid);
   archive.always_why();
   archive.derived("key", key_of(use));
   archive.derived("device", use.device);
@@ -145,10 +146,10 @@ void write_place(Archive& archive, const QueueRow& row) {
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> counts_of(
-    const Snapshot& seen, const std::map<DeviceId, HealthState>& states) {
+    const SnapshotIndex& seen, const std::map<DeviceId, HealthState>& states) {
   std::array<std::uint64_t, device_state_count> counts{};
   std::uint64_t failed = 0;
-  for (const Device& device : seen.devices) {
+  for (const Device& device : seen.snapshot().devices) {
     ++counts[static_cast<std::size_t>(state_of(device, seen))];
     const auto health = states.find(device.id);
     failed += health != states.end() && health->second == HealthState::failed ? 1 : 0;
@@ -182,14 +183,15 @@ HostDevice in_short(const Device& device, const Snapshot& seen,
 
 void write_lists(Archive& archive, const Principal& principal, const Snapshot& seen,
                  const RequestContext& context) {
+  const SnapshotIndex index(seen);
   const auto states = health_states(seen);
   archive.derived_object("counts", true, [&] {
-    for (const auto& [state, count] : counts_of(seen, states)) archive.derived(state, count);
+    for (const auto& [state, count] : counts_of(index, states)) archive.derived(state, count);
   });
   archive.derived_list("devices", seen.devices,
-                       [&](const Device& device) { write_device(archive, device, seen, states); });
+                       [&](const Device& device) { write_device(archive, device, index, states); });
   archive.derived_list("processes", seen.gpu_processes,
-                       [&](const GpuProcess& use) { write_process(archive, use, seen); });
+                       [&](const GpuProcess& use) { write_process(archive, use, index); });
   archive.derived_list("leases", seen.claims,
                        [&](const Claim& claim) { write_promise(archive, claim); });
   archive.derived_list("queue", queue_seen(seen, context),
@@ -256,7 +258,7 @@ HostOverview overview_of(const Snapshot& seen) {
   HostOverview overview{.version = BERTH_VERSION,
                         .simulated = seen.simulated,
                         .taken = seen.taken,
-                        .counts = counts_of(seen, states),
+                        .counts = counts_of(SnapshotIndex(seen), states),
                         .waiting = seen.waiters.size()};
   for (const Device& device : seen.devices) {
     overview.devices.push_back(in_short(device, seen, states));
@@ -308,11 +310,12 @@ HttpResponse answer_gpu_status(const Question& question) {
 
 HttpResponse answer_devices(const Question& question) {
   const auto seen = seen_by(question.principal, question.context);
+  const SnapshotIndex index(*seen);
   const auto states = health_states(*seen);
   return page_of(
       question, "devices", seen->devices, [](const Device& device) { return device.id.text(); },
       [&](Archive& archive, const Device& device) {
-        write_device(archive, device, *seen, states);
+        write_device(archive, device, index, states);
       });
 }
 
@@ -338,7 +341,7 @@ HttpResponse answer_device(const Question& question) {
   for (const Device& device : seen->devices) {
     if (!is_called(device, question.id)) continue;
     return json_answer([&](Archive& archive) {
-      write_device(archive, device, *seen, health_states(*seen));
+      write_device(archive, device, SnapshotIndex(*seen), health_states(*seen));
       archive.derived("simulated", seen->simulated);
     });
   }
@@ -349,15 +352,16 @@ HttpResponse answer_processes(const Question& question) {
   const auto seen = seen_by(question.principal, question.context);
   const auto user = parameter_of(question.request, "user");
   const auto device = parameter_of(question.request, "device");
+  const SnapshotIndex index(*seen);
   std::vector<GpuProcess> wanted;
   for (const GpuProcess& use : seen->gpu_processes) {
-    const HostProcess* process = find_process(use.pid, *seen);
+    const HostProcess* process = index.process(use.pid);
     if (user && (process == nullptr || process->user.get() != *user)) continue;
     if (!device || use.device.text() == *device) wanted.push_back(use);
   }
   return page_of(
       question, "processes", wanted, key_of,
-      [&](Archive& archive, const GpuProcess& use) { write_process(archive, use, *seen); });
+      [&](Archive& archive, const GpuProcess& use) { write_process(archive, use, index); });
 }
 
 HttpResponse answer_leases(const Question& question) {

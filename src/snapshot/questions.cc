@@ -345,21 +345,6 @@ bool is_in_container_of(const Claim& claim, const HostProcess& process) {
   return !claim.container.empty() && process.enclosure && process.enclosure->id == claim.container;
 }
 
-const Claim* claim_of(pid_t pid, const Snapshot& snapshot) {
-  const HostProcess* process = find_process(pid, snapshot);
-  if (process != nullptr && is_elsewhere(*process, snapshot.host)) return nullptr;
-  for (const Claim& claim : snapshot.claims) {
-    if (pid > 0 && claim.job && claim.job->pid == pid) return &claim;
-    if (process != nullptr && is_in_container_of(claim, *process)) return &claim;
-    if (claim.keeper.pid <= 0) continue;  // the lease does not say
-    if (claim.keeper.pid == pid) return &claim;
-    if (process == nullptr) continue;
-    const auto& parents = process->ancestors;
-    if (std::find(parents.begin(), parents.end(), claim.keeper.pid) != parents.end()) return &claim;
-  }
-  return nullptr;
-}
-
 bool is_background(const GpuProcess& process) {
   return process.use == GpuUse::graphics || process.server;
 }
@@ -406,10 +391,10 @@ Reading<Bytes> unexplained_memory(const Device& device, const SnapshotIndex& ind
 
 namespace {
 
-std::vector<UnleasedUse> by_user(const Processes& unleased, const auto& process_of) {
+std::vector<UnleasedUse> by_user(const Processes& unleased, const SnapshotIndex& index) {
   std::vector<UnleasedUse> sums;
   for (const GpuProcess* use : unleased) {
-    const HostProcess* process = process_of(use->pid);
+    const HostProcess* process = index.process(use->pid);
     const std::string user = process != nullptr ? process->user.get().value_or("") : "";
     const auto found = std::ranges::find(sums, user, &UnleasedUse::user);
     UnleasedUse& sum = found == sums.end() ? sums.emplace_back(user) : *found;
@@ -419,12 +404,15 @@ std::vector<UnleasedUse> by_user(const Processes& unleased, const auto& process_
   return sums;
 }
 
-PromisesTaken taken_on(const Device& device, const Processes& processes,
-                       std::vector<const Claim*> claims, const Host& host, const auto& claim_of_pid,
-                       const auto& process_of) {
+}  // namespace
+
+PromisesTaken promises_taken(const Device& device, const SnapshotIndex& index) {
+  const Processes& processes = index.processes_on(device.id);
+  const auto& claims = index.claims_on(device.id);
   const auto& total = device.memory_total.get();
   const auto& free = device.memory_free.get();
-  if (claims.empty() || !total || !free || is_list_unread(device) || numbers_are_the_hosts(host)) {
+  if (claims.empty() || !total || !free || is_list_unread(device) ||
+      numbers_are_the_hosts(index.snapshot().host)) {
     return {};
   }
   Bytes promised;
@@ -435,7 +423,7 @@ PromisesTaken taken_on(const Device& device, const Processes& processes,
     if (!part->promised) return {};
     Bytes used;
     std::erase_if(unleased, [&](const GpuProcess* use) {
-      if (claim_of_pid(use->pid) != claim) return false;
+      if (index.claim_of(use->pid) != claim) return false;
       used += use->memory.get().value_or(Bytes{0});
       return true;
     });
@@ -453,22 +441,7 @@ PromisesTaken taken_on(const Device& device, const Processes& processes,
   // A lease that is over its own promise takes from the others: that is not these processes' part.
   const Bytes taken = std::min(beyond, missing);
   if (taken <= negligible_memory(device)) return {};
-  return {.memory = taken, .by = by_user(unleased, process_of), .promised_to = std::move(claims)};
-}
-
-}  // namespace
-
-PromisesTaken promises_taken(const Device& device, const Snapshot& snapshot) {
-  return taken_on(
-      device, processes_on(device.id, snapshot), claims_on(device.id, snapshot), snapshot.host,
-      [&](pid_t pid) { return claim_of(pid, snapshot); },
-      [&](pid_t pid) { return find_process(pid, snapshot); });
-}
-PromisesTaken promises_taken(const Device& device, const SnapshotIndex& index) {
-  return taken_on(
-      device, index.processes_on(device.id), index.claims_on(device.id), index.snapshot().host,
-      [&](pid_t pid) { return index.claim_of(pid); },
-      [&](pid_t pid) { return index.process(pid); });
+  return {.memory = taken, .by = by_user(unleased, index), .promised_to = claims};
 }
 
 }  // namespace berth

@@ -130,11 +130,6 @@ inline constexpr std::string_view in_tree_driver = as_key("in-tree driver of thi
 /// Whether the process is in the container that this claim's job is in.
 [[nodiscard]] bool is_in_container_of(const Claim& claim, const HostProcess& process);
 
-/// The claim that a process runs under: its keeper is the process or an ancestor of it, or it is in
-/// its job's container. Null: a stranger to the ledger, or its keeper has died, or a process
-/// elsewhere.
-[[nodiscard]] const Claim* claim_of(pid_t pid, const Snapshot& snapshot);
-
 /// True for a desktop that only draws, and for a vendor's server: they cost memory and never block
 /// a device.
 [[nodiscard]] bool is_background(const GpuProcess& process);
@@ -179,10 +174,6 @@ struct PromisesTaken {
   std::vector<UnleasedUse> by;            // the largest first; empty: every promise can be kept
   std::vector<const Claim*> promised_to;  // those with shares here
 };
-/// Empty where the free memory or the users' parts cannot be told. A device that one user has whole
-/// is no share.
-[[nodiscard]] PromisesTaken promises_taken(const Device& device, const Snapshot& snapshot);
-
 /// Memory used less what the device's processes account for. Absent where the memory used, the list
 /// of processes or a process's memory is absent. Of a MIG instance: its card's processes that may
 /// be on it are taken off, too.

@@ -218,47 +218,6 @@ TEST(StateOf, DesktopExplainsAGibibyteAndNotMore) {
   EXPECT_EQ(state(drawn_on(9_GiB)), DeviceState::held);
 }
 
-TEST(ClaimOf, FollowsAncestorsToTheKeeper) {
-  Snapshot host = SnapshotBuilder()
-                      .gpu("A", 8_GiB)
-                      .claim("alice", std::nullopt, 100)
-                      .process(140, "alice", 1_GiB)
-                      .process(150, "eve", 1_GiB)
-                      .build();
-  host.processes[0].ancestors = {120, 100, 1};
-  EXPECT_EQ(claim_of(140, host), &host.claims[0]);
-  EXPECT_EQ(claim_of(100, host), &host.claims[0]);
-  EXPECT_EQ(claim_of(150, host), nullptr);
-}
-
-TEST(ClaimOf, WhatIsInTheContainerOfAJobIsUnderItsLease) {
-  Snapshot host = SnapshotBuilder()
-                      .gpu("A", 8_GiB)
-                      .claim("alice", std::nullopt, 100)
-                      .process(140, "root", 1_GiB)
-                      .process(150, "root", 1_GiB)
-                      .build();
-  const std::string container(64, 'a');
-  host.claims[0].container = container;
-  host.processes[0].enclosure = Enclosure{.runtime = "docker", .id = container};
-  host.processes[1].enclosure = Enclosure{.runtime = "docker", .id = std::string(64, 'b')};
-  EXPECT_EQ(claim_of(140, host), &host.claims[0]);
-  EXPECT_EQ(claim_of(150, host), nullptr);
-  EXPECT_EQ(SnapshotIndex(host).claim_of(140), &host.claims[0]);
-  EXPECT_EQ(SnapshotIndex(host).claim_of(150), nullptr);
-}
-
-TEST(ClaimOf, LeaseWithoutAKeeperAdoptsNobody) {
-  Snapshot host = SnapshotBuilder()
-                      .gpu("A", 8_GiB)
-                      .claim("alice", std::nullopt, 0)
-                      .process(140, "eve", 1_GiB)
-                      .build();
-  host.processes[0].ancestors = {1, 0};
-  EXPECT_EQ(claim_of(140, host), nullptr);
-  EXPECT_EQ(claim_of(0, host), nullptr);
-}
-
 TEST(ProcessesOn, MigParentHasThoseOfItsInstances) {
   const Snapshot host = SnapshotBuilder()
                             .gpu("A", 80_GiB)
@@ -308,18 +267,6 @@ TEST(UnexplainedMemory, OfAnInstanceMayBeThatOfItsCardsUnplacedProcesses) {
   EXPECT_EQ(unexplained_memory(host.devices[1], host), Reading<Bytes>(5_GiB)) << "on another";
 }
 
-TEST(ClaimOf, ProcessElsewhereIsUnderNobodysLease) {
-  Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).process(9, "x", 1_GiB).claim("x").build();
-  host.claims[0].job = ProcessId{.pid = 9};
-  host.host.process_view = std::string("namespace");
-  host.processes[0].uid = Absent::failed;  // nobody here is known to be the one
-  EXPECT_EQ(claim_of(9, host), nullptr);
-  EXPECT_EQ(SnapshotIndex(host).claim_of(9), nullptr);
-  host.processes[0].uid = uid_t{1000};
-  EXPECT_EQ(claim_of(9, host), &host.claims[0]);
-  EXPECT_EQ(SnapshotIndex(host).claim_of(9), &host.claims[0]);
-}
-
 /// Any claims, processes and MIG instances on few devices and pids, so that they meet.
 Snapshot random_host(std::mt19937& random) {
   const auto below = [&](int limit) {
@@ -365,11 +312,9 @@ TEST(SnapshotIndex, AnswersAsThePlainQuestionsDo) {
     for (const Device& device : host.devices) {
       ASSERT_EQ(state_of(device, index), state_of(device, host)) << round;
       ASSERT_EQ(unexplained_memory(device, index), unexplained_memory(device, host)) << round;
-      ASSERT_EQ(promises_taken(device, index).by, promises_taken(device, host).by) << round;
     }
     for (pid_t pid = -1; pid < 22; ++pid) {
       ASSERT_EQ(index.process(pid), find_process(pid, host)) << round;
-      ASSERT_EQ(index.claim_of(pid), claim_of(pid, host)) << round << " pid " << pid;
     }
   }
 }
@@ -390,26 +335,27 @@ Snapshot shared_card(Bytes unleased, Bytes used_by_alice = 10_GiB) {
 
 TEST(PromisesTaken, SaysWhoUsesWhatLeasesAreStillPromised) {
   const Snapshot host = shared_card(30_GiB);
-  const PromisesTaken taken = promises_taken(host.devices[0], host);
+  const PromisesTaken taken = promises_taken(host.devices[0], SnapshotIndex(host));
   EXPECT_EQ(taken.memory, 10_GiB);
   EXPECT_THAT(taken.by, ElementsAre(UnleasedUse{"dan", 15_GiB}, UnleasedUse{"eve", 15_GiB}));
   EXPECT_THAT(taken.promised_to, ElementsAre(&host.claims[0], &host.claims[1]));
 }
 TEST(PromisesTaken, IsNothingWhereEachPromiseCanBeKept) {
   const Snapshot host = shared_card(20_GiB);
-  EXPECT_THAT(promises_taken(host.devices[0], host).by, IsEmpty());
+  EXPECT_THAT(promises_taken(host.devices[0], SnapshotIndex(host)).by, IsEmpty());
 }
 TEST(PromisesTaken, BlamesNobodyForALeaseThatIsOverItsPromise) {
   const Snapshot host = shared_card(20_GiB, 55_GiB);
-  EXPECT_THAT(promises_taken(host.devices[0], host).by, IsEmpty());
+  EXPECT_THAT(promises_taken(host.devices[0], SnapshotIndex(host)).by, IsEmpty());
 }
 TEST(PromisesTaken, BlamesNobodyWhereAnythingIsUnknown) {
   Snapshot unread = shared_card(30_GiB);
   unread.gpu_processes[2].memory = Absent::unsupported;
-  EXPECT_THAT(promises_taken(unread.devices[0], unread).by, IsEmpty());
+  EXPECT_THAT(promises_taken(unread.devices[0], SnapshotIndex(unread)).by, IsEmpty());
   Snapshot inside = shared_card(30_GiB);
   inside.host.process_view = std::string("container");
-  EXPECT_THAT(promises_taken(inside.devices[0], inside).by, IsEmpty()) << "ours have other numbers";
+  EXPECT_THAT(promises_taken(inside.devices[0], SnapshotIndex(inside)).by, IsEmpty())
+      << "ours have other numbers";
 }
 
 TEST(SnapshotIndex, KnowsWhatRunsOnAParentItself) {

@@ -157,11 +157,10 @@ void draw_meter(const Painter& painter, const Device& device, int column, int ro
                 bool focused) {
   using enum Align;
   const Style& style = painter.style;
-  const Snapshot& snapshot = painter.state.seen->snapshot;
-  const bool is_failed = obstacle_of(device, snapshot) == Obstacle::failed;
-  const bool is_kept = state_of(device, snapshot) == DeviceState::reserved;
-  const MeterColumns columns = meter_columns(width);
   const Seen& seen = *painter.state.seen;
+  const bool is_failed = obstacle_of(device, seen.snapshot) == Obstacle::failed;
+  const bool is_kept = state_of(device, seen.index) == DeviceState::reserved;
+  const MeterColumns columns = meter_columns(width);
   const std::string index = short_name(device) + (is_failed ? "!" : is_kept ? "*" : "");
   painter.cell(column, row, index, columns.index, right, focused ? Tone::key : Tone::bold);
   int at = column + columns.index + 1;
@@ -174,7 +173,7 @@ void draw_meter(const Painter& painter, const Device& device, int column, int ro
   const bool has_state = columns.state > 0;
   add(is_failed && !has_state
           ? fmt::format("{} {}", health_word(HealthState::failed), model_of(device))
-      : is_kept && !has_state ? reserved_for(device, snapshot)
+      : is_kept && !has_state ? reserved_for(device, seen.snapshot)
                               : model_of(device),
       columns.name, left,
       is_failed ? Tone::bad
@@ -209,7 +208,7 @@ void draw_meter(const Painter& painter, const Device& device, int column, int ro
       is_failed ? Tone::bad
       : is_kept ? Tone::high
                 : Tone::plain);
-  add(is_kept ? fmt::format("→{}", fmt::join(users_waiting_for(device, snapshot), ","))
+  add(is_kept ? fmt::format("→{}", fmt::join(users_waiting_for(device, seen.snapshot), ","))
               : holders_of(device, seen),
       columns.holder, left, Tone::plain);
   add(run_of(device, seen), columns.run, left, Tone::dim);

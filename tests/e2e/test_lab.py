@@ -4,11 +4,12 @@ with it. Also hours that count, and a queue that tells its page what it tells pe
 import json
 import os
 import pathlib
+import signal
 import subprocess
 
 import pytest
 from aftermath import leases, poll, show
-from conftest import end, many_devices
+from conftest import BERTH, BUILD, ROOT, end, many_devices
 from serving import serve_on  # noqa: F401  pylint: disable=unused-import
 from test_queue import LONG, Lab, in_one_line
 
@@ -64,6 +65,30 @@ def test_a_job_by_hand_is_leased_its_devices_until_it_ends(by_hand):
     end(job)
     poll(lambda: leases(lab), LONG, "it is still leased")
     poll(lambda: not show(lab, run).get("end"), LONG, "its record has no end")
+
+
+def test_what_a_claimed_job_has_started_is_under_its_lease(lab):
+    job = subprocess.Popen(["sh", "-c", "sleep 300 & echo $!; wait"], stdout=subprocess.PIPE, text=True)
+    worker = int(job.stdout.readline())
+    try:
+        played = many_devices(1)
+        played["gpu_processes"] = [{"pid": worker, "type": "C", "memory_used_bytes": 8 << 30, "device": played["devices"][0]["id"]}]
+        pathlib.Path(lab.env["BERTH_FAKE_NVML"]).write_text(json.dumps(played), encoding="utf-8")
+        claimed = lab.run("claim", job.pid)
+        assert claimed.returncode == 0, claimed.stderr
+        [row] = json.loads(lab.run("ps", "--json").stdout)["processes"]
+        assert (row["pid"], row["run"]) == (worker, claimed.stdout.strip())
+        library = {"PYTHONPATH": str(ROOT / "python"), "BERTH_LIBRARY": str(BUILD / "libberth.so.0"), "BERTH_HELPER": BERTH}
+        told = subprocess.run(
+            ["/usr/bin/python3", "-c", "import berth; print(*(one.run for one in berth.look().processes))"],
+            env=lab.environment(library), capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert told.stdout == claimed.stdout, told.stderr
+        again = lab.run("claim", worker)
+        assert again.returncode == 125 and "has a lease already" in in_one_line(again.stderr), again.stderr
+    finally:
+        os.kill(worker, signal.SIGKILL)
+        end(job)
 
 
 def test_a_claimed_job_counts_in_the_quota_and_may_have_a_share(by_hand):

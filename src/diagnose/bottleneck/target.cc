@@ -5,6 +5,7 @@
 #include "base/process_stat.h"
 #include "place/request.h"
 #include "snapshot/device_kind.h"
+#include "snapshot/process_claims.h"
 #include "snapshot/questions.h"
 
 namespace berth::bottleneck {
@@ -70,7 +71,7 @@ Target device_target(const Device& device, const Snapshot& snapshot) {
   Target target{.subject = subject_of(device), .devices = {device.id}};
   const auto claims = claims_on(device.id, snapshot);
   const GpuProcess* chief = chief_of(device, snapshot);
-  const Claim* claim = chief != nullptr ? claim_of(chief->pid, snapshot) : nullptr;
+  const Claim* claim = chief != nullptr ? ProcessClaims(snapshot).of(chief->pid) : nullptr;
   if (claim == nullptr && !claims.empty()) claim = claims.front();
   if (claim != nullptr && claim->keeper.pid > 0) {
     target.roots = {claim->keeper.pid};
@@ -117,21 +118,15 @@ Result<Target> process_target(pid_t pid, const Snapshot& snapshot, const std::st
   Target target{.subject = "process " + std::to_string(pid), .roots = {pid}};
   target.ends_with_job = true;
   // A worker is explained by the job that it works for: the nearest parent that is on a GPU.
-  constexpr int deepest = 64;
-  pid_t at = pid;
-  for (int depth = 0; depth < deepest && at > 1; ++depth) {
-    const bool is_on = std::ranges::any_of(snapshot.gpu_processes,
-                                           [&](const GpuProcess& one) { return one.pid == at; });
-    if (is_on) {
-      target.roots = {at};
-      break;
-    }
-    const auto parent = read_process_stat(at, proc);
-    if (!parent) break;
-    at = parent->parent;
-  }
+  std::vector<pid_t> line = ancestors_of(pid, proc);
+  line.insert(line.begin(), pid);
+  const auto on_a_gpu = std::ranges::find_if(line, [&](pid_t one) {
+    const auto is_it = [&](const GpuProcess& use) { return use.pid == one; };
+    return one > 1 && std::ranges::any_of(snapshot.gpu_processes, is_it);
+  });
+  if (on_a_gpu != line.end()) target.roots = {*on_a_gpu};
   target.devices = devices_of(target.roots.front(), snapshot);
-  const Claim* claim = claim_of(target.roots.front(), snapshot);
+  const Claim* claim = ProcessClaims(snapshot).of(target.roots.front());
   if (claim != nullptr) target.run = claim->run;
   if (claim != nullptr && target.devices.empty()) {
     for (const ClaimedDevice& one : claim->devices) target.devices.push_back(one.device);

@@ -13,6 +13,7 @@
 #include "place/placement.h"
 #include "run/claim_terms.h"
 #include "run/turn.h"
+#include "snapshot/process_claims.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -20,16 +21,6 @@ namespace berth {
 namespace {
 
 constexpr Duration patience_for_the_lock = std::chrono::seconds(10);
-
-/// Whether the process runs under one of the claims.
-bool is_of(const std::vector<Claim>& claims, pid_t pid, const Snapshot& snapshot) {
-  const HostProcess* process = find_process(pid, snapshot);
-  return std::ranges::any_of(claims, [&](const Claim& claim) {
-    if (pid == claim.keeper.pid || (claim.job && pid == claim.job->pid)) return true;
-    return process != nullptr &&
-           std::ranges::find(process->ancestors, claim.keeper.pid) != process->ancestors.end();
-  });
-}
 
 Sentence device_name(const Choice& choice) {
   return choice.index ? sentence("GPU {}", *choice.index) : Sentence::as_is(choice.device.text());
@@ -86,8 +77,9 @@ Snapshot as_allocated(Snapshot snapshot, const std::vector<DeviceId>& devices, u
                   [&](const ClaimedDevice& one) { return contains(devices, one.device); });
   }
   std::erase_if(snapshot.claims, [](const Claim& claim) { return claim.devices.empty(); });
+  const ProcessClaims runs(snapshot);
   std::erase_if(snapshot.gpu_processes, [&](const GpuProcess& process) {
-    return contains(devices, process.device) && !is_of(snapshot.claims, process.pid, snapshot);
+    return contains(devices, process.device) && runs.of(process.pid) == nullptr;
   });
   for (Device& device : snapshot.devices) {
     if (!contains(devices, device.id)) continue;
@@ -108,14 +100,14 @@ Snapshot as_allocated(Snapshot snapshot, const std::vector<DeviceId>& devices, u
 
 std::vector<Sentence> leftovers_on(const std::vector<Choice>& chosen, const Snapshot& snapshot,
                                    uid_t uid) {
-  std::vector<Claim> own = snapshot.claims;
-  std::erase_if(own, [&](const Claim& claim) { return claim.uid != uid; });
+  const ProcessClaims runs(snapshot);
   std::vector<Sentence> sentences;
   for (const Choice& choice : chosen) {
     for (const GpuProcess& process : snapshot.gpu_processes) {
       if (process.device != choice.device || is_background(process)) continue;
-      if (is_of(own, process.pid, snapshot)) continue;
-      const HostProcess* known = find_process(process.pid, snapshot);
+      const Claim* run = runs.of(process.pid);
+      if (run != nullptr && run->uid == uid) continue;
+      const HostProcess* known = runs.process(process.pid);
       const std::string user = known != nullptr ? known->user.get().value_or("") : "";
       const std::string command =
           known != nullptr && known->command.get() ? shell_joined(*known->command.get()) : "";

@@ -106,5 +106,14 @@ TEST(SlurmAllocation, TellsWhoIsOnItsCardsAndShouldNotBe) {
   EXPECT_THAT(leftovers_on({{.device = DeviceId("A"), .index = 0}}, host, 5), IsEmpty());
 }
 
+TEST(SlurmAllocation, WhatIsInTheContainerOfItsUsersRunIsNotLeftThere) {
+  Snapshot host = SnapshotBuilder().gpu("A", 24_GiB).process(7, "root", 2_GiB).claim("ann").build();
+  host.claims.at(0).uid = 5;
+  host.claims.at(0).container = std::string(64, 'a');
+  host.processes.at(0).enclosure = Enclosure{.runtime = "docker", .id = std::string(64, 'a')};
+  EXPECT_THAT(leftovers_on({{.device = DeviceId("A"), .index = 0}}, host, 5), IsEmpty());
+  EXPECT_EQ(as_allocated(host, {DeviceId("A")}, 5).gpu_processes.size(), 1U);
+}
+
 }  // namespace
 }  // namespace berth
