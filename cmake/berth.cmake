@@ -82,7 +82,7 @@ set_source_files_properties(
   ${CMAKE_SOURCE_DIR}/src/probe/nvml/nvml_probe_test.cc
   PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 function(berth_compile_together target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${BERTH_UNITY} UNITY_BUILD_BATCH_SIZE 16)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${BERTH_UNITY} UNITY_BUILD_BATCH_SIZE 32)
   if(BERTH_UNITY)
     # A file's own types stay its own.
     target_compile_options(${target} PRIVATE
@@ -91,21 +91,30 @@ function(berth_compile_together target)
   endif()
 endfunction()
 
-# berth_precompile(TARGET OPTION…): the standard library's headers are compiled once for all targets
-# of the same options, with "tests" GoogleTest's too. Each compiler saves a second, or three.
+# berth_precompile(TARGET OPTION…): headers that most files read are compiled once for all targets of
+# the same options: the standard library's, our own of "snapshot" or "record", with "tests" GoogleTest's.
 function(berth_precompile target)
   list(JOIN ARGN "_" name)
   string(MAKE_C_IDENTIFIER "berth_precompiled_${name}" name)
   if(NOT TARGET ${name})
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cc CONTENT "")
     add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cc)
-    set(headers algorithm array charconv chrono cstdint expected functional map memory optional ranges set
-        span string string_view utility variant vector fmt/format.h)
+    set(headers algorithm array charconv chrono cstdint expected filesystem functional map memory optional
+        ranges set span string string_view utility variant vector fmt/format.h)
     if("tests" IN_LIST ARGN)
       list(APPEND headers gmock/gmock.h gtest/gtest.h)
-      list(REMOVE_ITEM ARGN tests)
       target_link_libraries(${name} PRIVATE GTest::gtest GTest::gmock)
     endif()
+    if("snapshot" IN_LIST ARGN OR "record" IN_LIST ARGN)
+      list(APPEND headers base/text.h base/tr.h snapshot/questions.h)
+      if("tests" IN_LIST ARGN)
+        list(APPEND headers snapshot/builder.h)
+      endif()
+    endif()
+    if("record" IN_LIST ARGN)
+      list(APPEND headers place/placement.h record/run_record.h)
+    endif()
+    list(REMOVE_ITEM ARGN tests snapshot record)
     list(TRANSFORM headers REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
     target_precompile_headers(${name} PRIVATE ${headers})
     target_link_libraries(${name} PRIVATE berth_options Threads::Threads)
@@ -145,14 +154,20 @@ function(berth_folder name)
     list(APPEND options -Os)
   endif()
   target_compile_options(berth_${name} PRIVATE ${options})
-  berth_compile_together(berth_${name} ${options})
+  set(reads snapshot)
+  if(name STREQUAL "record" OR "berth_record" IN_LIST arg_DEPS)
+    set(reads record)
+  elseif(name STREQUAL "base" OR name STREQUAL "compute")
+    set(reads "")
+  endif()
+  berth_compile_together(berth_${name} ${reads} ${options})
   target_link_libraries(berth_${name} PUBLIC berth_options ${arg_DEPS} ${CMAKE_DL_LIBS}
                                              Threads::Threads)
   if(BERTH_UNIT_TESTS AND tests)
     find_package(GTest REQUIRED)
     add_executable(${name}_tests ${tests})
     target_compile_options(${name}_tests PRIVATE ${berth_test_options})
-    berth_compile_together(${name}_tests tests ${berth_test_options})
+    berth_compile_together(${name}_tests tests ${reads} ${berth_test_options})
     target_link_libraries(${name}_tests PRIVATE berth_${name} GTest::gmock_main GTest::gtest
                                                 GTest::gmock)
     set_property(GLOBAL APPEND PROPERTY BERTH_TEST_PROGRAMS ${name}_tests)

@@ -93,7 +93,9 @@ void put_under_load(Device& device, const std::function<double(double)>& percent
   if (device.details.get<Megahertz>(Detail::clock_video).get()) {
     // The video engines' clock stays below that of the multiprocessors: 1,545 of 1,980 MHz.
     const double video = count_of(device.clock_sm_max, 0) * 0.78;
-    device.details.set(Detail::clock_video, Reading<Megahertz>(Megahertz(std::llround(video))));
+    device.details.set(
+        Detail::clock_video,
+        Reading<Megahertz>(Megahertz(static_cast<std::uint64_t>(std::llround(video)))));
   }
   replace(device.clock_memory, count_of(device.clock_memory_max, 0));
   replace(device.fan_speed, 30 + 50 * warm / 100);
