@@ -96,6 +96,8 @@ endfunction()
 function(berth_precompile target)
   list(JOIN ARGN "_" name)
   string(MAKE_C_IDENTIFIER "berth_precompiled_${name}" name)
+  # The cache again. And what the headers instantiate is, once: 4 % of clang's time.
+  set(for_clang "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-fpch-instantiate-templates -Xclang -fno-pch-timestamp>")
   if(NOT TARGET ${name})
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cc CONTENT "")
     add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cc)
@@ -118,12 +120,12 @@ function(berth_precompile target)
     list(TRANSFORM headers REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
     target_precompile_headers(${name} PRIVATE ${headers})
     target_link_libraries(${name} PRIVATE berth_options Threads::Threads)
-    target_compile_options(${name} PRIVATE ${ARGN} "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+    target_compile_options(${name} PRIVATE ${ARGN} ${for_clang})
   endif()
   target_precompile_headers(${target} REUSE_FROM ${name})
   # So that a compiler cache can answer.
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>
-                                           "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+                                           ${for_clang})
 endfunction()
 
 # berth_folder(NAME DEPS …): src/NAME/**/*.cc without *_test.cc becomes berth_NAME; the tests become
