@@ -122,9 +122,19 @@ HttpResponse answer_compose(const Question& question) {
   }
   const auto job = job_in(body);
   if (!job) return error_response(job.error());
+  if (question.context.are_rules_unread) {
+    return error_response(503, "policy_unread",
+                          "the policy of this machine cannot be read, so that no job starts",
+                          "`berth policy` says what is wrong with it");
+  }
+  PlaceLimits limits;
+  if (question.principal.uid) {  // else nobody knows whose rules would hold
+    limits.policy = question.context.rules.get();
+    limits.uid = *question.principal.uid;
+  }
   // What the principal may not see still stands in the way, without a name.
   const auto seen = seen_by(question.principal, question.context);
-  const Placement placement = place_newcomer(*seen, job->request);
+  const Placement placement = place_newcomer(*seen, job->request, limits);
   return json_answer([&](Archive& archive) {
     archive.derived("command", run_line(*job));
     write_outcome(archive, placement, *job);

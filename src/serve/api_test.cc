@@ -453,6 +453,31 @@ TEST(Compose, RefusalsNameNoCommandOfOthers) {
   EXPECT_THAT(*answer_of_two.body, Not(HasSubstr("secret")));
 }
 
+TEST(Compose, FollowsThePolicyForWhoAsks) {
+  const auto satisfied = [](const Principal& principal, const RequestContext& context) {
+    const auto asked = post("/api/v1/compose", "{\"devices\":1,\"memory\":\"10G\"}");
+    return body(answer(asked, principal, context))["satisfied"].get<bool>();
+  };
+  RequestContext context = example_context();
+  ASSERT_TRUE(satisfied(known(alice), context));
+  Policy policy;
+  policy.known[alice].devices_at_most = 0;
+  policy.known[bob] = {};
+  context.rules = std::make_shared<const Policy>(policy);
+  EXPECT_FALSE(satisfied(known(alice), context));
+  EXPECT_TRUE(satisfied(known(bob), context));
+  EXPECT_TRUE(satisfied(nobody(), context)) << "nobody knows whose rules would hold";
+}
+
+TEST(Compose, PromisesNothingUnderAPolicyThatCannotBeRead) {
+  RequestContext context = example_context();
+  context.are_rules_unread = true;
+  const HttpResponse refused =
+      answer(post("/api/v1/compose", "{\"devices\":1}"), known(alice), context);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_THAT(*refused.body, HasSubstr("berth policy"));
+}
+
 TEST(Compose, SaysWhatIsWrongWithAWish) {
   const HttpResponse refused =
       answer(post("/api/v1/compose", "{\"memory\":\"ten\"}"), nobody(), example_context());
