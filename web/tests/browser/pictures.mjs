@@ -8,7 +8,7 @@ import { abilities as wanted, address as base, open_browser } from "./harness.mj
 const { browser, close } = await open_browser();
 const dark = { colorScheme: "dark" };
 const pictures = [
-  { name: "page-room", how: dark, height: 800 },
+  { name: "page-overview", how: dark, height: 800 },
   { name: "page-gpu", height: 1230, go: (page) => page.click("a.tile >> nth=0") },
   {
     name: "page-run",
