@@ -20,11 +20,7 @@ IS_ROOT = os.geteuid() == 0
 def lab(tmp_path):
     made = Lab(tmp_path)
     yield made
-    # A killed launcher's job would go on, and its heir with it.
-    made.run("stop", "--all", "-q", "--grace", "0s")
-    for run in made.started:
-        if run.poll() is None:
-            end(run)
+    made.close()
 
 
 # --- berth claim ------------------------------------------------------------------------------------
@@ -41,11 +37,7 @@ def by_hand(tmp_path):
     pathlib.Path(made.env["BERTH_FAKE_NVML"]).write_text(json.dumps(played), encoding="utf-8")
     yield made, job
     end(job)
-    # A killed launcher's job would go on, and its heir with it.
-    made.run("stop", "--all", "-q", "--grace", "0s")
-    for run in made.started:
-        if run.poll() is None:
-            end(run)
+    made.close()
 
 
 def test_a_job_by_hand_is_leased_its_devices_until_it_ends(by_hand):

@@ -68,19 +68,22 @@ class Lab(FakeDriver):
         beside.chmod(mode)
         beside.rename(path)
 
+    def close(self):
+        # The last first: who waits is to get nothing that the others let go.
+        try:
+            for run in reversed(self.started):
+                if run.poll() is None:
+                    end(run)
+        finally:
+            # A killed launcher's job goes on, and its heir with it.
+            self.run("stop", "--all", "-q", "--grace", "0s", timeout=LONG)
+
 
 @pytest.fixture
 def lab(tmp_path):
     made = Lab(tmp_path)
     yield made
-    # The last first: who waits is to get nothing that the others let go.
-    try:
-        for run in reversed(made.started):
-            if run.poll() is None:
-                end(run)
-    finally:
-        # A killed launcher's job goes on, and its heir with it.
-        made.run("stop", "--all", "-q", "--grace", "0s", timeout=LONG)
+    made.close()
 
 
 def in_one_line(text):

@@ -30,11 +30,8 @@ def lab(tmp_path):
     made = Lab(tmp_path)
     made.service = serve(made)
     yield made
-    made.run("stop", "--all", "-q", "--grace", "0s")
     end(made.service)
-    for run in made.started:
-        if run.poll() is None:
-            end(run)
+    made.close()
 
 
 def planned(lab):
