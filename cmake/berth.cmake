@@ -91,12 +91,15 @@ function(berth_compile_together target)
   endif()
 endfunction()
 
-# berth_precompile(TARGET OPTION…): headers that most files read are compiled once for all targets of
-# the same options: the standard library's, our own of "snapshot" or "record", with "tests" GoogleTest's.
+# berth_precompile(TARGET [tests] [snapshot|record] OPTION…): headers that most files read are compiled
+# once for all targets of the same words. These are the standard library's, with "tests" GoogleTest's.
+# "snapshot" and "record" add our own, up to that folder. So a file may forget an #include: ./dev check
+# compiles each alone.
 function(berth_precompile target)
   list(JOIN ARGN "_" name)
   string(MAKE_C_IDENTIFIER "berth_precompiled_${name}" name)
-  # The cache again. And what the headers instantiate is, once: 4 % of clang's time.
+  # Its templates are instantiated once, too: 4 % of clang's time. Without a time stamp a compiler cache
+  # can answer.
   set(for_clang "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-fpch-instantiate-templates -Xclang -fno-pch-timestamp>")
   if(NOT TARGET ${name})
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cc CONTENT "")
@@ -123,7 +126,6 @@ function(berth_precompile target)
     target_compile_options(${name} PRIVATE ${ARGN} ${for_clang})
   endif()
   target_precompile_headers(${target} REUSE_FROM ${name})
-  # So that a compiler cache can answer.
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>
                                            ${for_clang})
 endfunction()

@@ -22,6 +22,7 @@ using std::chrono::seconds;
 
 constexpr AlertSeverity severities[] = {AlertSeverity::notice, AlertSeverity::warning,
                                         AlertSeverity::critical};  // by XidGravity
+static_assert(std::size(severities) == static_cast<std::size_t>(XidGravity::needs_reset) + 1);
 
 /// The card at an address, as XID errors name it; null: none is there now.
 const Device* device_at(const std::string& pci_address, const Snapshot& snapshot) {
