@@ -82,7 +82,7 @@ set_source_files_properties(
   ${CMAKE_SOURCE_DIR}/src/probe/nvml/nvml_probe_test.cc
   PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 function(berth_compile_together target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${BERTH_UNITY} UNITY_BUILD_BATCH_SIZE 32)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${BERTH_UNITY} UNITY_BUILD_BATCH_SIZE 64)
   if(BERTH_UNITY)
     # A file's own types stay its own.
     target_compile_options(${target} PRIVATE
@@ -158,6 +158,10 @@ function(berth_folder name)
     list(APPEND options -Os)
   endif()
   target_compile_options(berth_${name} PRIVATE ${options})
+  if("-Os" IN_LIST options)
+    # Where pointers may point: 6 % of the compiler's time for 0.1 % of the size (AMD EPYC, 2026-11-28).
+    target_compile_options(berth_${name} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-tree-pta>)
+  endif()
   set(reads snapshot)
   if(name STREQUAL "record" OR "berth_record" IN_LIST arg_DEPS)
     set(reads record)

@@ -24,7 +24,7 @@ namespace berth {
 
 namespace {
 
-struct Verdict {
+struct JudgedRun {
   Findings findings;
   std::string log;
   bool log_cut = false;
@@ -32,8 +32,8 @@ struct Verdict {
 };
 
 /// If the run failed: why. Else: what kept its GPUs from being busy.
-Verdict verdict_on(const Context& context, const RunRecord& run, const std::vector<Sample>& samples,
-                   Gather how, WallTime now) {
+JudgedRun judged_run(const Context& context, const RunRecord& run,
+                     const std::vector<Sample>& samples, Gather how, WallTime now) {
   if (!has_failed(run)) {
     auto pace = bottleneck::explain_bottleneck(bottleneck::activity_of(run.manifest, samples));
     return {.findings = std::move(pace.findings)};
@@ -82,7 +82,7 @@ ReportSource report_source(const Context& context, const RunRecord& run, Gather 
   source.ranks = run_ranks_of(run);
   const std::vector<Sample> all = std::move(samples).take();
   source.phases = report_phases(phases_of(load_points(all)), all, run.manifest.started);
-  Verdict found = verdict_on(context, run, all, how, now);
+  JudgedRun found = judged_run(context, run, all, how, now);
   source.findings = std::move(found.findings);
   source.why_no_log = std::move(found.why_no_log);
   return source;
@@ -91,8 +91,8 @@ ReportSource report_source(const Context& context, const RunRecord& run, Gather 
 std::string RunJudge::explanation(const RunRecord& run) const {
   ThinnedSamples samples;
   (void)for_each_sample(run, [&](const Sample& sample) { samples.add(sample); });
-  const Verdict found = verdict_on(context_, run, std::move(samples).take(),
-                                   all_for_the_owner_of(run), context_.clock().wall_now());
+  const JudgedRun found = judged_run(context_, run, std::move(samples).take(),
+                                     all_for_the_owner_of(run), context_.clock().wall_now());
   return explanation_json(
       {.run = &run, .log = found.log, .log_cut = found.log_cut, .why_no_log = found.why_no_log},
       in_words(found.findings));

@@ -290,6 +290,7 @@ DeviceOrder order_in(const VisibleSettings& settings) {
   return settings.cuda_order == "PCI_BUS_ID" ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first;
 }
 
+static_assert(runtime_count == 5, "each runtime's variable is read here: a list is never widened");
 Result<Left> left_by(const VisibleSettings& settings, const Snapshot& snapshot,
                      std::string_view user) {
   Left left(snapshot);

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/json_archive.h"
+#include "base/member_count.h"
 #include "record/record_document.h"
 #include "record/record_writer.h"
 #include "record/run_container.h"
@@ -32,6 +33,14 @@ constexpr auto memory_sources = std::to_array<std::pair<MemorySource, std::strin
 });
 
 }  // namespace
+
+/// Each is walked below: a new member, too.
+static_assert(
+    all_counted<Members<Manifest, 34>, Members<RunEnd, 12>, Members<RunEvent, 3>, Members<Mark, 3>,
+                Members<RunCap, 6>, Members<CapSeen, 3>, Members<CapSeen::OnDevice, 2>,
+                Members<CapOnDevice, 4>, Members<Summary, 11>, Members<DeviceSummary, 8>,
+                Members<MachineFacts, 6>, Members<GitFacts, 4>, Members<FrameworkFacts, 3>,
+                Members<PythonFacts, 5>, Members<ToolkitFacts, 2>>);
 
 static void walk(Archive& archive, MachineFacts& machine) {
   archive.member("instance_type", machine.instance_type);

@@ -21,8 +21,6 @@ using std::chrono::seconds;
 
 using Outcome = std::variant<Acquired, NotAcquired>;
 
-/// One and the same process that holds the lock this long is told of.
-constexpr Duration patience_for_the_lock = seconds(10);
 /// A run that may wait stays at the lock this long, and then goes to the end of the queue.
 constexpr Duration patience_on_arrival = seconds(1);
 /// A machine that could not be looked at for this long is reported instead of waited for.

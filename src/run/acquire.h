@@ -22,6 +22,9 @@ namespace berth {
 /// fills in claims and waiters. The provider bounds the time of a look.
 using TakeSnapshot = std::function<Result<Snapshot>()>;
 
+/// One and the same process that holds the host lock this long is told of.
+constexpr Duration patience_for_the_lock = std::chrono::seconds(10);
+
 /// What a waiter is told, whenever it changes.
 struct WaitingNews {
   int position = 1;     // in the queue, 1 = next

@@ -15,7 +15,7 @@ namespace berth {
 namespace {
 
 /// A process stuck in the kernel must not stop the sampler.
-constexpr Duration maps_patience = std::chrono::seconds(2);
+constexpr Duration patience_for_proof = std::chrono::seconds(2);
 
 /// Memory that is taken and given back while the driver is asked is in neither sum of the charges.
 /// What is above them in so many looks running is there: contexts, modules.
@@ -29,7 +29,7 @@ Reading<bool> is_mapped_in(pid_t process, const std::string& image, const std::s
         const char* word = !mapped.has_value() ? "unknown" : *mapped.get() ? "yes" : "no";
         return write_all(1, word) ? 0 : 1;
       },
-      clock, maps_patience);
+      clock, patience_for_proof);
   if (!answer || !answer->exit || answer->out == "unknown") return Absent::no_permission;
   return answer->out == "yes";
 }

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view went_well = "+";
 /// How long the process above the command may take over ending it.
-constexpr std::chrono::seconds grace{5};
+constexpr std::chrono::seconds grace_at_the_end{5};
 
 /// A file of nobody's with this in it, at its beginning.
 Result<Fd> file_with(const std::string& text) {
@@ -168,7 +168,7 @@ void run_alert_command(Loop& loop, Clock& clock, AlertCommand command,
   auto watch = std::make_shared<Watch>(loop, clock, std::move(done));
   watch->above = *above;
   watch->news = std::move(pipe->read);
-  watch->end = clock.now() + command.patience + grace;
+  watch->end = clock.now() + command.patience + grace_at_the_end;
   await_word(watch);
 }
 

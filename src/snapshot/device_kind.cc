@@ -26,6 +26,11 @@ constexpr bool each_kind_has_one_row() {
 }
 static_assert(each_kind_has_one_row(), "device_kind_rows.h has a row for each kind, and no other");
 
+static_assert(std::ranges::all_of(
+                  kinds, [](Runtime one) { return static_cast<std::size_t>(one) < runtime_count; },
+                  &DeviceKindFacts::runtime),
+              "runtime_count counts each of Runtime");
+
 /// Else a process on it would be nobody, `--cpu` would leave it visible to a job, and `--isolate`
 /// open. That nobody knows how its maker hides all is said by `may_be_presence`.
 constexpr bool is_complete(const DeviceKindFacts& facts) {

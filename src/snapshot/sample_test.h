@@ -1,6 +1,7 @@
 #pragma once
 // A snapshot with every member filled, for the tests of this folder.
 
+#include "base/member_count.h"
 #include "base/sentence.h"
 #include "snapshot/builder.h"
 #include "snapshot/fields.h"
@@ -43,6 +44,16 @@ inline Device full_device(std::string id) {
   return device;
 }
 
+/// Each has a value below: so the tests find one that walk() forgets (snapshot/walk.cc).
+static_assert(
+    all_counted<Members<Snapshot, 14>, Members<Host, 6>, Members<VendorSoftware, 3>,
+                Members<ExcludedDevice, 2>, Members<GpuProcess, 12>, Members<HostProcess, 15>,
+                Members<Enclosure, 6>, Members<DeviceFiles, 2>, Members<DeviceFileHolder, 2>,
+                Members<Claim, 14>, Members<ClaimedDevice, 2>, Members<Waiter, 15>,
+                Members<XidEvent, 7>, Members<SourceReport, 2>, Members<Problem, 5>,
+                Members<Partition, 2>, Members<RetiredPage, 3>, Members<AccountedProcess, 6>,
+                Members<SupportedClocks, 2>, Members<NvLink, 4>, Members<UtilizationSample, 2>>);
+
 inline Snapshot full_snapshot() {
   Snapshot snapshot;
   snapshot.taken = WallTime{1'760'000'000'123};
@@ -50,6 +61,7 @@ inline Snapshot full_snapshot() {
   snapshot.host.name = std::string("box");
   snapshot.host.kernel = std::string("6.1");
   snapshot.host.boot_id = std::string("boot");
+  snapshot.host.process_view = std::string("whole");
   snapshot.host.software_of(Runtime::cuda) = {std::string("590.48"), std::string("12"),
                                               std::string("13.1")};
   snapshot.host.software_of(Runtime::rocm) = {Absent::unsupported, Absent::not_sampled,
@@ -66,8 +78,11 @@ inline Snapshot full_snapshot() {
        .utilization_sm = Percent{3.5},
        .utilization_memory = Percent{2},
        .utilization_encoder = Absent::failed,
+       .utilization_decoder = Percent{4},
        .utilization_jpeg = Percent{1},
-       .partition = Partition{3, 1}},
+       .utilization_optical_flow = Percent{6},
+       .partition = Partition{3, 1},
+       .server = true},
       {.device = DeviceId("GPU-2"), .pid = 43, .memory = Absent::unsupported}};
   snapshot.host.excluded_devices =
       std::vector<ExcludedDevice>{{"00000000:4b:00.0", "GPU-b300b300-0000-0000-0000-000000000003"}};
@@ -81,6 +96,8 @@ inline Snapshot full_snapshot() {
   process.started = WallTime{17};
   process.cpu_time = Milliseconds{18};
   process.read = WallTime{20};
+  process.has_terminal = true;
+  process.stuck = true;
   process.memory_resident = Bytes{19};
   process.state = std::string("S");
   process.container = std::string("docker 1a2b");
@@ -117,7 +134,13 @@ inline Snapshot full_snapshot() {
                        .priority = Priority::low,
                        .time_limit = std::chrono::milliseconds(60'000),
                        .gathered = {DeviceId("GPU-2")},
-                       .gathers_until = WallTime{40}}};
+                       .gathers_until = WallTime{40},
+                       .stuck = true,
+                       .reserved = {{DeviceId("GPU-2"), Bytes{6}}}}};
+  snapshot.device_files = DeviceFiles{{{42, 3}}, 1};
+  snapshot.xids = std::vector<XidEvent>{
+      {"00000000:3b:00.0", 79, WallTime{25}, 42U, std::string("python"), "fell off the bus", 25}};
+  snapshot.driver_loaded = WallTime{12};
   snapshot.sources = {{"nvml", true}, {"pci", false}};
   snapshot.problems = {
       {"nvml", DeviceId("GPU-2"), "timeout", Sentence("it hung"), Sentence("reset it")},

@@ -8,7 +8,7 @@ import unicodedata
 
 import pytest
 
-from conftest import BERTH, without_escapes
+from conftest import BERTH, ROOT, without_escapes
 
 
 def columns(line):
@@ -36,6 +36,15 @@ def test_help_is_80_columns_wide_and_names_what_each_option_takes(machine, langu
         wide = [line for line in done.stdout.splitlines() if columns(line) > most]
         assert not wide, f"{verb}: {wide}"
         assert not re.search(r"--\S+ (TEXT|INT|UINT|FLOAT)\b", done.stdout), f"{verb}: {done.stdout}"
+
+
+def test_each_verb_that_is_written_has_its_row_in_main():
+    app = ROOT / "src/app"
+    written = {name for file in app.glob("*.cc") for name in
+               re.findall(r"^std::unique_ptr<Verb> (make_\w+)\(\)", file.read_text(encoding="utf-8"), re.MULTILINE)}
+    rows = re.findall(r"\bmake_\w+", (app / "main.cc").read_text(encoding="utf-8"))
+    assert written == set(rows)
+    assert len(rows) == len(set(rows)) > 40
 
 
 @pytest.mark.parametrize("language", ["en", "zh_CN"])

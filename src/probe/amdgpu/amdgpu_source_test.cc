@@ -261,6 +261,7 @@ TEST_F(TwoMakers, NorDoesTheFirst) {
   collector.open(clock);
   const std::vector<pid_t> probes = children();
   ASSERT_GE(probes.size(), 2U);
+  wait_until_asked(probes[probes.size() - 2]);  // before it has begun it is no vendor's yet
   ASSERT_TRUE(signal_child(probes[probes.size() - 2], SIGKILL));
   const Snapshot look = collector.collect({.wanted = Depth::state}, clock);
   unsetenv("BERTH_FAKE_NVML_FAULTS");

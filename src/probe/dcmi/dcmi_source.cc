@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 2> places_of_library = {
     "/usr/local/dcmi/libdcmi.so", "/usr/local/Ascend/driver/lib64/driver/libdcmi.so"};
 constexpr std::string_view version_file = "/usr/local/Ascend/driver/version.info";
 
-Absent why_absent(int code) {
+Absent absence_of(int code) {
   return code == dcmi::not_supported ? Absent::unsupported : Absent::failed;
 }
 
@@ -32,7 +32,7 @@ Reading<Value> asked(Function function, Words... words) {
   if (function == nullptr) return Absent::unsupported;
   Value value{};
   const int code = function(words..., &value);
-  return code == dcmi::succeeded ? Reading<Value>(value) : why_absent(code);
+  return code == dcmi::succeeded ? Reading<Value>(value) : absence_of(code);
 }
 
 template <class T>
@@ -294,7 +294,7 @@ void DcmiSource::read_processes(const Chip& chip, DeviceLook& look) const {
   if (api_->dcmi_get_device_resource_info == nullptr) return;
   const int code = api_->dcmi_get_device_resource_info(chip.card, chip.number, told.data(), &count);
   if (code != dcmi::succeeded || count < 0 || count > most) {
-    device.process_count = code != dcmi::succeeded ? why_absent(code) : Absent::failed;
+    device.process_count = code != dcmi::succeeded ? absence_of(code) : Absent::failed;
     return;
   }
   for (int i = 0; i < count; ++i) {

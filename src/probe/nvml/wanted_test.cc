@@ -119,6 +119,31 @@ TEST_F(NvmlWanted, NoFieldCostsAQuestionThatDoesNotFeedIt) {
   }
 }
 
+/// No function of NVML feeds them: of the look, the ledger, the host or /sys; between two looks; in
+/// recordings alone.
+const Names of_others = {"index",
+                         "taken_unix_ms",
+                         "leases",
+                         "reserved_for",
+                         "device_count",
+                         "driver_version",
+                         "cuda_version",
+                         "pci_path",
+                         "vgpu_license_status",
+                         "vgpu_licensed_product",
+                         "window_span_milliseconds"};
+
+TEST_F(NvmlWanted, EachFieldIsFedByAFunctionOrStandsAmongThoseOfOthers) {
+  const auto feeding = feeds();
+  std::string unfilled;
+  for (const Field& field : fields()) {
+    if (!feeding.contains(field.key) && !of_others.contains(field.key)) {
+      unfilled += std::string(field.key) + ' ';
+    }
+  }
+  EXPECT_EQ(unfilled, "") << "read it in probe/nvml, and name its function in nvml-feeds.txt";
+}
+
 TEST_F(NvmlWanted, NothingWantedOfTheDevicesAsksNoDevice) {
   (void)calls();
   (void)look("all", Wanted());

@@ -10,6 +10,7 @@
 #include "base/sentence.h"
 #include "base/text.h"
 #include "probe/device_source.h"
+#include "probe/sysfs/files.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
@@ -17,15 +18,9 @@ namespace berth {
 
 namespace {
 
-std::optional<std::string> line_of(const std::string& path) {
-  const auto text = read_proc_file(path, 4096);
-  if (!text) return std::nullopt;
-  return std::string(trimmed(*text));
-}
-
 std::optional<std::uint32_t> hex_of(const std::string& path) {
-  const auto line = line_of(path);
-  return line ? pci::parse_hex(*line) : std::nullopt;
+  const auto line = sysfs::line_of(path);
+  return line.get() ? pci::parse_hex(*line.get()) : std::nullopt;
 }
 
 template <class T>
@@ -81,20 +76,21 @@ void PciProbe::complete(Device& device, const pci::Function& function, const std
         function.driver ? Reading<std::string>(*function.driver) : Absent::unsupported;
   }
   if (!device.numa_node.get()) {
-    const auto line = line_of(path_of(entry, "numa_node"));
-    const auto node = line ? parse_unsigned(*line) : std::nullopt;  // "-1": there is but one node
+    const auto line = sysfs::line_of(path_of(entry, "numa_node"));
+    const auto node =
+        line.get() ? parse_unsigned(*line.get()) : std::nullopt;  // "-1": there is but one node
     device.numa_node = node ? Reading<std::uint64_t>(*node) : Absent::unsupported;
   }
   if (device.pcie_generation.get() && device.pcie_width.get()) return;
   // Asking a card that sleeps for its link would wake it up.
   if (is_suspended(path_of(entry, ""))) return;
   const auto generation = [&](std::string_view file) {
-    const auto line = line_of(path_of(entry, file));
-    return line ? pci::generation_from_speed(*line) : std::nullopt;
+    const auto line = sysfs::line_of(path_of(entry, file));
+    return line.get() ? pci::generation_from_speed(*line.get()) : std::nullopt;
   };
   const auto width = [&](std::string_view file) -> std::optional<std::uint64_t> {
-    const auto line = line_of(path_of(entry, file));
-    const auto lanes = line ? parse_unsigned(*line) : std::nullopt;
+    const auto line = sysfs::line_of(path_of(entry, file));
+    const auto lanes = line.get() ? parse_unsigned(*line.get()) : std::nullopt;
     return lanes && *lanes > 0 && *lanes <= 32 ? lanes : std::nullopt;
   };
   fill(device.pcie_generation, generation("current_link_speed"));
@@ -117,9 +113,9 @@ void PciProbe::place(Snapshot& snapshot) const {
                        at == std::string::npos
                            ? Reading<std::string>(Absent::failed)
                            : Reading<std::string>(link->substr(at + mark.size())));
-    const auto processors = line_of(path_of(entry, "local_cpulist"));
-    if (processors && !processors->empty()) {
-      device.details.set(Detail::cpu_affinity, Reading<std::string>(*processors));
+    const auto processors = sysfs::line_of(path_of(entry, "local_cpulist"));
+    if (processors.get()) {
+      device.details.set(Detail::cpu_affinity, processors);
     } else if (!device.details.cell(Detail::cpu_affinity).get()) {  // the driver may have told it
       device.details.set(Detail::cpu_affinity, Reading<std::string>(Absent::failed));
     }

@@ -11,10 +11,12 @@
 namespace berth {
 
 namespace {
-constexpr std::string_view variable = "NVIDIA_VISIBLE_DEVICES";
+constexpr std::string_view nvidia_variable = "NVIDIA_VISIBLE_DEVICES";
 }
 
-std::vector<std::string> words_for_no_card() { return {"-e", std::string(variable) + "=void"}; }
+std::vector<std::string> words_for_no_card() {
+  return {"-e", std::string(nvidia_variable) + "=void"};
+}
 
 bool is_given_by_toolkit(const Device& device) {
   const DeviceKindFacts& facts = facts_of(device.kind);
@@ -30,7 +32,7 @@ bool asks_for_cards(std::string_view option, std::string_view value) {
            value.starts_with(cards.card_file);
   }
   const std::string_view name = value.substr(0, value.find('='));
-  const bool is_meant = name == variable || name == cards.visible_variable;
+  const bool is_meant = name == nvidia_variable || name == cards.visible_variable;
   if (!is_meant || name.size() == value.size()) return false;
   constexpr std::array<std::string_view, 4> none = {"", "void", "none", "-1"};
   return std::ranges::find(none, value.substr(name.size() + 1)) == none.end();
@@ -69,7 +71,7 @@ std::vector<Variable> with_cards_for_tools(std::vector<Variable> variables,
   const auto own = std::ranges::find(variables, "CUDA_VISIBLE_DEVICES", &Variable::first);
   const bool has_cards = own != variables.end() && !own->second.empty() && own->second != "-1";
   const std::string cards = has_cards ? own->second : "void";
-  variables.emplace_back(variable, cards);
+  variables.emplace_back(nvidia_variable, cards);
   return variables;
 }
 

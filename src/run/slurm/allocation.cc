@@ -20,8 +20,6 @@ namespace berth {
 
 namespace {
 
-constexpr Duration patience_for_the_lock = std::chrono::seconds(10);
-
 Sentence device_name(const Choice& choice) {
   return choice.index ? sentence("GPU {}", *choice.index) : Sentence::as_is(choice.device.text());
 }

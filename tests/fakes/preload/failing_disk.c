@@ -2,7 +2,6 @@
 // directory BERTH_FAKE_FAILING_DISK then fail as that file says. "quota": nothing can be made or
 // written (EDQUOT); what is there can be read and removed. "writes": no change of any kind (EIO).
 // "reads": no file's bytes and no list of names (EIO).
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,7 +2,6 @@
 // program that writes or syncs a file below the directory BERTH_FAKE_HUNG_DISK waits. Reading goes
 // on, as from the kernel's cache. Below BERTH_FAKE_HUNG_HOME nothing can be opened or looked at
 // meanwhile, as if a file server had gone.
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
