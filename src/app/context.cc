@@ -80,7 +80,7 @@ Config Context::read_config(const std::string& working_directory) const {
   return config;
 }
 
-Config Context::config_of_job() const {
+Config Context::config_of_job(uid_t user) const {
   Config config = read_config(read_link("/proc/self/cwd").value_or(""));
   const ConfigValue* const isolate = config.find("request.isolate");
   if (isolate != nullptr && isolate->source == ConfigSource::machine && isolate->text == "true") {
@@ -93,11 +93,7 @@ Config Context::config_of_job() const {
   }
   // Where it cannot be read nothing is claimed, and that is told then.
   const auto rules = policy();
-  if (!rules || !*rules) return config;
-  const UserRules& own = (*rules)->of(::geteuid());
-  config.add_default("request.memory", own.memory.value_or(""), (*rules)->path);
-  config.add_default("request.time", own.time.value_or(""), (*rules)->path);
-  config.add_default("request.prefer", own.prefer.value_or(""), (*rules)->path);
+  if (rules && *rules) config.add_rules((*rules)->of(user), (*rules)->path);
   return config;
 }
 
@@ -219,7 +215,7 @@ Result<Ledger> Context::open_ledger() {
   auto ledger = Ledger::open(std::move(*place), clock_);
   // A caller that claims asks again, and is told what is wrong with the policy.
   const auto rules = policy();
-  if (ledger && rules && *rules) ledger->set_policy(*rules);
+  if (ledger && rules) ledger->set_policy(*rules);
   return ledger;
 }
 

@@ -45,8 +45,8 @@ class Context {
   [[nodiscard]] std::optional<std::string> variable(const char* name) const;
   /// What is in force for every verb: the machine's file, the user's, variables, flags.
   [[nodiscard]] const Config& config() const { return config_; }
-  /// The same with the project's file, for what asks for a job.
-  [[nodiscard]] Config config_of_job() const;
+  /// The same with the project's file and the policy's rules for a user, for what asks for a job.
+  [[nodiscard]] Config config_of_job(uid_t user) const;
   /// The typed options that every verb has, for a command of berth's own that this one starts.
   [[nodiscard]] std::vector<std::string> typed_globals() const;
   /// All of the environment, as NAME=value.

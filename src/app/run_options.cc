@@ -79,7 +79,7 @@ void learn_memory(const Context& context, bool is_quiet, RunOptions& options) {
 void tell_time_of_policy(const Context& context, const JobSpec& job) {
   const auto policy = context.policy();
   if (!job.time_limit || !policy || !*policy) return;
-  const Config config = context.config_of_job();
+  const Config config = context.config_of_job(::geteuid());
   const ConfigValue* const time = config.find("request.time");
   if (time == nullptr || time->origin != (*policy)->path) return;
   complain(trf("the policy ends this job after {} ({}); --time of your own counts instead",
@@ -237,8 +237,8 @@ std::vector<OptionalValue> RequestOptions::optional_values() {
   return values;
 }
 
-Result<JobSpec> RequestOptions::job(const Context& context) const {
-  const Config config = context.config_of_job();
+Result<JobSpec> RequestOptions::job(const Context& context, std::optional<uid_t> user) const {
+  const Config config = context.config_of_job(user.value_or(::geteuid()));
   if (!config.mistakes.empty()) return std::unexpected(config.mistakes.front());
   for (const Sentence& one : config.unknown) complain(one.shown());
   std::vector<std::string> said = typed_;

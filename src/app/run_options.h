@@ -35,7 +35,9 @@ class RequestOptions {
 
   /// What the flags ask for, and where they are silent the configuration. invalid: names the flag
   /// or the file that is wrong.
-  [[nodiscard]] Result<JobSpec> job(const Context& context) const;
+  /// `user`: whose rules hold; else our own.
+  [[nodiscard]] Result<JobSpec> job(const Context& context,
+                                    std::optional<uid_t> user = std::nullopt) const;
   /// With MayWait::no: what was given that only waiting could do.
   [[nodiscard]] std::optional<Error> mistake_in_patience() const;
   [[nodiscard]] bool dry_run() const { return dry_run_; }

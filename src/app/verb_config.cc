@@ -34,7 +34,7 @@ class ConfigVerb final : public Verb {
       complain(tr("config: --check and --install take neither --json nor --origin"));
       return exit_code::usage;
     }
-    const Config config = context.config_of_job();
+    const Config config = context.config_of_job(::geteuid());
     const auto detail = origin_ ? ConfigDetail::origins : ConfigDetail::values;
     print(json_ ? config_json(config) + "\n" : render_config(config, detail, context.out_uncut()));
     return config.mistakes.empty() ? exit_code::ok : exit_code::failed;

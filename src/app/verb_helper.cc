@@ -170,7 +170,7 @@ Result<JobSpec> job_in(const Json& question, const Context& context) {
     }
     typed[static_cast<std::size_t>(key - job_keys().data())] = value.get<std::string>();
   }
-  const Config config = context.config_of_job();
+  const Config config = context.config_of_job(::geteuid());
   if (!config.mistakes.empty()) return std::unexpected(config.mistakes.front());
   return job_of(typed, config);
 }

@@ -61,20 +61,13 @@ class PolicyVerb final : public Verb {
               printable(name)));
       return exit_code::failed;
     }
-    auto job = request_.job(context);
+    const auto job = request_.job(context, *uid);
     if (!job) return report(job.error(), exit_code::usage);
     const PolicyUser user = policy_user(*uid, places);
     const auto snapshot = context.look(Wanted(Depth::placement).add(Extra::leases));
     if (!snapshot) return report(snapshot.error());
     if (context.ledger_error()) return report(*context.ledger_error());
     policy.local_offset = local_offset_at(snapshot->taken);
-    const UserRules rules = rules_for(policy, *uid, user);
-    if (rules.memory && !job->request.memory) {
-      static_cast<void>(find_job_key("memory")->parse(*rules.memory, *job));
-    }
-    if (rules.time && !job->time_limit) {
-      static_cast<void>(find_job_key("time")->parse(*rules.time, *job));
-    }
     print(render_policy_test(policy, *uid, user, *job, *snapshot, context.out()));
     return exit_code::ok;
   }

@@ -162,11 +162,15 @@ void Config::add_flag(std::string_view name, const std::string& text) {
   add(*key, {text, ConfigSource::flag, std::string(key->flag)});
 }
 
-void Config::add_default(std::string_view name, const std::string& text,
-                         const std::string& origin) {
-  const ConfigKey* key = find_key(name);
-  BERTH_CHECK(key != nullptr, "a default is of a key in the table");
-  if (find(name) == nullptr) add(*key, {text, ConfigSource::machine, origin});
+void Config::add_rules(const UserRules& rules, const std::string& path) {
+  const auto add_one = [&](std::string_view name, const std::optional<std::string>& text) {
+    const ConfigKey* key = find_key(name);
+    BERTH_CHECK(key != nullptr, "a rule of jobs is a key in the table");
+    if (text && find(name) == nullptr) add(*key, {*text, ConfigSource::machine, path});
+  };
+  add_one("request.memory", rules.memory);
+  add_one("request.time", rules.time);
+  add_one("request.prefer", rules.prefer);
 }
 
 void Config::pass_over(std::string_view name, Sentence why) {
@@ -207,7 +211,8 @@ std::optional<std::string> Config::text(std::string_view name) const {
   return value->text;
 }
 
-Result<JobSpec> job_of(const std::vector<std::string>& typed, const Config& config) {
+Result<JobSpec> job_of(const std::vector<std::string>& typed, const Config& config,
+                       std::string_view (*name)(const JobKey&)) {
   const auto keys = job_keys();
   BERTH_CHECK(typed.size() == keys.size(), "each key has its text, empty or not");
   JobSpec job;
@@ -217,7 +222,7 @@ Result<JobSpec> job_of(const std::vector<std::string>& typed, const Config& conf
     const std::string text = is_typed ? typed[i] : said != nullptr ? said->text : std::string();
     if (text.empty() || text == config_default) continue;
     if (auto parsed = keys[i].parse(text, job); !parsed) {
-      const std::string_view place = is_typed ? shown_flag(keys[i]) : said->origin;
+      const std::string_view place = is_typed ? name(keys[i]) : said->origin;
       return std::unexpected(std::move(parsed).error().at(place));
     }
   }

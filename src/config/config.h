@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "place/job_spec.h"
+#include "place/policy.h"
 
 namespace berth {
 
@@ -70,8 +71,8 @@ class Config {
   /// What a flag says; nothing where it was not given.
   void add_flag(std::string_view name, const std::string& text);
 
-  /// What the policy says of a job that says nothing; empty: nothing.
-  void add_default(std::string_view name, const std::string& text, const std::string& origin);
+  /// What the policy says of a user's job where nobody else says anything. `path`: its file.
+  void add_rules(const UserRules& rules, const std::string& path);
 
   /// Takes back what is in force; `why` joins what is passed over.
   void pass_over(std::string_view name, Sentence why);
@@ -95,7 +96,9 @@ class Config {
 };
 
 /// A job as the flags of one command and the configuration ask for it. `typed` has for each of
-/// job_keys() its flag's text (empty: not given).
-[[nodiscard]] Result<JobSpec> job_of(const std::vector<std::string>& typed, const Config& config);
+/// job_keys() its flag's text (empty: not given). An error begins with the file's place, or with
+/// the key's `name` for who typed it.
+[[nodiscard]] Result<JobSpec> job_of(const std::vector<std::string>& typed, const Config& config,
+                                     std::string_view (*name)(const JobKey&) = shown_flag);
 
 }  // namespace berth

@@ -228,6 +228,12 @@ Error no_room(Error error, const LedgerPlace& place) {
 
 Ledger::Ledger(LedgerPlace place, Fd directory, Clock& clock)
     : place_(std::move(place)), directory_(std::move(directory)), clock_(&clock) {
+  set_policy(nullptr);
+}
+
+void Ledger::set_policy(std::shared_ptr<const Policy> policy) {
+  policy_ = std::move(policy);
+  if (policy_) return;
   // In a ledger of one's own nobody else is gone before.
   Policy none;
   if (place_.kind == LedgerPlace::Kind::own) none.highest_by_itself = Priority::high;

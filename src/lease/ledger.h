@@ -176,9 +176,9 @@ class Ledger {
   [[nodiscard]] static Result<Ledger> open(LedgerPlace place, Clock& clock);
 
   [[nodiscard]] const LedgerPlace& place() const { return place_; }
-  /// The rules that order everything that is read here. Without any: those of a machine without a
-  /// policy.
-  void set_policy(std::shared_ptr<const Policy> policy) { policy_ = std::move(policy); }
+  /// The rules that order everything that is read here; null: those of a machine without a policy,
+  /// as at first.
+  void set_policy(std::shared_ptr<const Policy> policy);
   [[nodiscard]] const Policy& policy() const { return *policy_; }
   [[nodiscard]] int directory() const { return directory_.get(); }
 

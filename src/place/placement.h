@@ -206,6 +206,6 @@ struct PlaceLimits {
 
 /// Fills in Waiter::reserved: devices that are free, and that the queue keeps from a newcomer who
 /// wants one whole.
-void keep_for_waiters(Snapshot& snapshot, const Policy* policy = nullptr);
+void keep_for_waiters(Snapshot& snapshot, const Policy* policy);
 
 }  // namespace berth

@@ -108,7 +108,7 @@ TEST(ReservedBefore, NobodyReservesAFailedDeviceButWhoAllowsIt) {
 
 /// "0 of A whole": which waiter keeps what.
 std::vector<std::string> kept_in(Snapshot host) {
-  keep_for_waiters(host);
+  keep_for_waiters(host, nullptr);
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < host.waiters.size(); ++i) {
     for (const ClaimedDevice& part : host.waiters[i].reserved) {
@@ -124,7 +124,7 @@ TEST(KeepForWaiters, CardThatTheNextWaiterTakesIsReservedForIt) {
   Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).gpu("C", 8_GiB).build();
   host.waiters = {waiter(Request{}), waiter(Request{})};
   EXPECT_THAT(kept_in(host), ElementsAre("0 of A whole", "1 of B whole"));
-  keep_for_waiters(host);
+  keep_for_waiters(host, nullptr);
   EXPECT_EQ(state_of(host.devices[0], host), DeviceState::reserved);
   EXPECT_EQ(state_of(host.devices[2], host), DeviceState::free);
   EXPECT_THAT(users_waiting_for(host.devices[0], host), ElementsAre("u"));
@@ -134,7 +134,7 @@ TEST(KeepForWaiters, GatheredCardIsReservedAndALeasedOneStaysLeased) {
   Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).gpu("B", 8_GiB).claim("x").build();
   host.waiters = {waiter(Request{.devices = 2}, {DeviceId("A"), DeviceId("B")})};
   EXPECT_THAT(kept_in(host), ElementsAre("0 of A whole"));
-  keep_for_waiters(host);
+  keep_for_waiters(host, nullptr);
   EXPECT_EQ(state_of(host.devices[1], host), DeviceState::leased);
 }
 
@@ -142,7 +142,7 @@ TEST(KeepForWaiters, OfAShareOnlyTheRestIsLeftToPromise) {
   Snapshot host = SnapshotBuilder().gpu("A", 80_GiB).build();
   host.waiters = {waiter(part(30_GiB)), waiter(part(20_GiB))};
   EXPECT_THAT(kept_in(host), ElementsAre("0 of A 30 GiB", "1 of A 20 GiB"));
-  keep_for_waiters(host);
+  keep_for_waiters(host, nullptr);
   EXPECT_EQ(promisable_memory(host.devices[0], host), Reading<Bytes>(30_GiB));
   EXPECT_TRUE(place_behind(host, 2, part(30_GiB)).satisfied());
   EXPECT_FALSE(place_behind(host, 2, part(31_GiB)).satisfied());
@@ -277,7 +277,7 @@ TEST(QueueProperty, WhatIsCalledFreeIsWhatWhoComesNowIsGiven) {
   int reserved = 0;
   for (int round = 0; round < 300; ++round) {
     Snapshot host = random_queue(random);
-    keep_for_waiters(host);
+    keep_for_waiters(host, nullptr);
     for (const Device& device : host.devices) {
       const DeviceState state = state_of(device, host);
       const Placement got =

@@ -65,7 +65,7 @@ class Acquisition {
     if (options_.policy) {
       auto policy = options_.policy();
       if (!policy) return std::unexpected(std::move(policy).error());
-      if (*policy) ledger_.set_policy(*std::move(policy));
+      ledger_.set_policy(*std::move(policy));
     }
     limits_.policy = &ledger_.policy();
     return {};

@@ -119,9 +119,9 @@ TEST_F(AcquireTest, GivesNoDeviceThatTheLookCallsFailed) {
 TEST_F(AcquireTest, AWaiterIsNotPassedOverForNotTakingAFailedDevice) {
   Snapshot machine = machine_;
   machine.waiters = {{.request = to_json(Request{.only = {{"A"}}})}};
-  EXPECT_THAT(able_to_start(machine, 1), SizeIs(1));
+  EXPECT_THAT(able_to_start(machine, 1, nullptr), SizeIs(1));
   machine.faults = {{DeviceId("A")}};
-  EXPECT_THAT(able_to_start(machine, 1), IsEmpty());
+  EXPECT_THAT(able_to_start(machine, 1, nullptr), IsEmpty());
 }
 
 TEST_F(AcquireTest, TakesAllOrNothing) {
@@ -146,6 +146,22 @@ TEST_F(AcquireTest, WaitsUntilALeaseEnds) {
   EXPECT_GE(got.waited, seconds(60));
   EXPECT_LE(got.waited, seconds(63));
   EXPECT_THAT(ledger_.read()->waiters, IsEmpty());
+}
+
+TEST_F(AcquireTest, ARuleHoldsAWaiterForAsLongAsItStands) {
+  const auto policy = std::make_shared<Policy>();
+  policy->known[::geteuid()].devices_at_most = 1;
+  std::shared_ptr<const Policy> rules = policy;
+  options_.policy = [&] { return Result<std::shared_ptr<const Policy>>(rules); };
+  options_.limits.uid = ::geteuid();
+  const Acquired first = must_get(1);
+  const Instant before = clock_.now();
+  clock_.meanwhile = [&] {
+    if (clock_.now() - before > seconds(60)) rules = nullptr;  // its file is deleted
+  };
+  const Acquired got = must_get(1, minutes(10));
+  EXPECT_GE(got.waited, seconds(60));
+  EXPECT_LE(got.waited, seconds(120));
 }
 
 TEST_F(AcquireTest, TakesNothingThatWasClaimedWhileItWaitedForTheLock) {
@@ -498,18 +514,18 @@ TEST(Turn, OfThoseWhoCouldStartAndDoNotOneAfterTheOtherIsPassedOver) {
   }
   LateStarters late;
   Instant now{seconds(100)};
-  EXPECT_THAT(late.note(seen, "own", now), IsEmpty());
+  EXPECT_THAT(late.note(seen, "own", now, nullptr), IsEmpty());
   EXPECT_EQ(late.next_late(), now + turn_limit);
   now += turn_limit;
-  EXPECT_THAT(late.note(seen, "own", now), ElementsAre("1"));
+  EXPECT_THAT(late.note(seen, "own", now, nullptr), ElementsAre("1"));
   EXPECT_TRUE(late.is_passed_over("1", now));
   EXPECT_FALSE(late.is_passed_over("2", now)) << "its turn has just begun";
   now += turn_limit;
-  EXPECT_THAT(late.note(seen, "own", now), ElementsAre("1", "2"));
+  EXPECT_THAT(late.note(seen, "own", now, nullptr), ElementsAre("1", "2"));
   EXPECT_EQ(late.next_late(), std::nullopt);
   now += passed_over_for;
   EXPECT_FALSE(late.is_passed_over("1", now)) << "it is given its turn once more";
-  EXPECT_THAT(late.note(seen, "own", now), IsEmpty());
+  EXPECT_THAT(late.note(seen, "own", now, nullptr), IsEmpty());
 }
 
 TEST(Turn, UnderAPolicyThatCannotBeReadNothingIsReservedForWhoWaits) {

@@ -73,14 +73,14 @@ void add_ledger(Snapshot& snapshot, LedgerView view, Instant now, HolderNames& n
 
 /// Whether somebody further back might start on what the waiter at `position` leaves.
 [[nodiscard]] bool leaves_something(const Snapshot& snapshot, std::size_t position,
-                                    const Policy* policy = nullptr);
+                                    const Policy* policy);
 
 /// Whether the waiter at `position` is the first of those whom the policy lets start: it gathers.
 [[nodiscard]] bool is_head(const Snapshot& snapshot, std::size_t position, const Policy& policy);
 
 /// Ids of the waiters before `position` who could start on this snapshot now.
 [[nodiscard]] std::vector<std::string> able_to_start(const Snapshot& snapshot, std::size_t position,
-                                                     const Policy* policy = nullptr);
+                                                     const Policy* policy);
 
 /// Waiters that could start by what is seen, are awake, and have not started for `turn_limit`.
 /// Their machine looks different to them, they are another program's, or they want to be in the
@@ -89,7 +89,7 @@ class LateStarters {
  public:
   /// The waiters that `own` passes over now.
   [[nodiscard]] std::vector<std::string> note(Snapshot seen, const std::string& own, Instant now,
-                                              const Policy* policy = nullptr);
+                                              const Policy* policy);
   /// Nobody stands in the way of `own`.
   void nobody_is_able() { able_since_.clear(); }
   [[nodiscard]] bool is_passed_over(const std::string& id, Instant now) const;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "config/config.h"
 #include "place/job_spec.h"
 #include "place/placement.h"
 #include "serve/api_json.h"
@@ -80,22 +81,22 @@ Result<void> known_keys_alone(const Json& body) {
   return {};
 }
 
-Result<JobSpec> job_in(const Json& body) {
+/// What the policy says of such a job counts as where it is typed.
+Result<JobSpec> job_in(const Json& body, const PlaceLimits& limits) {
   if (auto known = known_keys_alone(body); !known) return std::unexpected(known.error());
-  JobSpec job;
+  std::vector<std::string> typed;
   for (const JobKey& key : job_keys()) {
-    if (!key.is_for_all) continue;
-    const auto text = text_at(body, key.name);
+    auto text = key.is_for_all ? text_at(body, key.name) : Result<std::string>("");
     if (!text) return std::unexpected(text.error());
-    if (text->empty()) continue;
-    if (auto parsed = key.parse(*text, job); !parsed) {
-      return std::unexpected(std::move(parsed).error().at(key.name));
-    }
+    typed.push_back(*std::move(text));
   }
-  if (auto settled = settle(job); !settled) return std::unexpected(settled.error());
+  Config rules;
+  if (limits.policy != nullptr) rules.add_rules(limits.policy->of(limits.uid), limits.policy->path);
+  auto job = job_of(typed, rules, [](const JobKey& key) { return key.name; });
+  if (!job) return job;
   auto command = command_at(body);
   if (!command) return std::unexpected(command.error());
-  job.command = *std::move(command);
+  job->command = *std::move(command);
   return job;
 }
 
@@ -120,17 +121,18 @@ HttpResponse answer_compose(const Question& question) {
         400, "bad_body", "this is no request",
         "{\"devices\":2,\"memory\":\"10G\",\"command\":[\"python\",\"train.py\"]}");
   }
-  const auto job = job_in(body);
-  if (!job) return error_response(job.error());
-  if (question.context.are_rules_unread) {
-    return error_response(503, "policy_unread",
-                          "the policy of this machine cannot be read, so that no job starts",
-                          "`berth policy` says what is wrong with it");
-  }
   PlaceLimits limits;
   if (question.principal.uid) {  // else nobody knows whose rules would hold
     limits.policy = question.context.rules.get();
     limits.uid = *question.principal.uid;
+  }
+  const auto job = job_in(body, limits);
+  if (!job) return error_response(job.error());
+  limits.time_limit = job->time_limit;
+  if (question.context.are_rules_unread) {
+    return error_response(503, "policy_unread",
+                          "the policy of this machine cannot be read, so that no job starts",
+                          "`berth policy` says what is wrong with it");
   }
   // What the principal may not see still stands in the way, without a name.
   const auto seen = seen_by(question.principal, question.context);

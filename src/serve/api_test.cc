@@ -469,6 +469,39 @@ TEST(Compose, FollowsThePolicyForWhoAsks) {
   EXPECT_TRUE(satisfied(nobody(), context)) << "nobody knows whose rules would hold";
 }
 
+TEST(Compose, TypesWhatThePolicySaysOfAJobThatSaysNothing) {
+  RequestContext context = example_context();
+  Policy policy;
+  policy.known[alice] = {.memory = "10G", .time = "2h"};
+  policy.known[bob] = {};
+  context.rules = std::make_shared<const Policy>(policy);
+  const auto command = [&](uid_t user, const std::string& wishes) {
+    return body(answer(post("/api/v1/compose", wishes), known(user), context))["command"];
+  };
+  EXPECT_EQ(command(alice, "{}"), "berth run -n 1 --memory 10G --time 2h -- COMMAND");
+  EXPECT_EQ(command(alice, R"({"memory":"default","time":"1h"})"),
+            "berth run -n 1 --time 1h -- COMMAND");
+  EXPECT_EQ(command(bob, "{}"), "berth run -n 1 -- COMMAND");
+}
+
+TEST(Compose, LeavesAGatheredDeviceToAJobThatEndsBefore) {
+  RequestContext context = example_context();
+  Snapshot snapshot = *context.snapshot;
+  snapshot.claims[0].ends = WallTime{snapshot.taken.unix_ms + 7'200'000};
+  snapshot.waiters = {{.id = "head",
+                       .uid = carol,
+                       .request = to_json(Request{.devices = 2}),
+                       .since = snapshot.taken,
+                       .gathered = {DeviceId("GPU-A"), DeviceId("GPU-C")}}};
+  context.snapshot = std::make_shared<const Snapshot>(snapshot);
+  const auto does = [&](const std::string& wishes) {
+    return body(answer(post("/api/v1/compose", wishes), known(bob), context))["does"];
+  };
+  EXPECT_EQ(does(R"({"wait":"forever","time":"10m"})"), "starts");
+  EXPECT_EQ(does(R"({"wait":"forever","time":"3h"})"), "waits");
+  EXPECT_EQ(does(R"({"wait":"forever"})"), "waits");
+}
+
 TEST(Compose, PromisesNothingUnderAPolicyThatCannotBeRead) {
   RequestContext context = example_context();
   context.are_rules_unread = true;

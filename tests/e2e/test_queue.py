@@ -419,6 +419,13 @@ def test_policy_tells_what_would_happen_to_somebody(lab):
     assert wrong.returncode == 2 and "--gpus" in wrong.stderr
 
 
+def test_policy_judges_somebody_by_their_own_rules_and_not_by_the_askers(lab):
+    lab.policy('[everybody]\nmemory = "10G"\n[user.nobody]\nmemory = "4T"\n')
+    assert "could never start" in lab.run("policy", "test", "nobody", "--", "-n", "1").stdout
+    assert "It would start now" in lab.run("policy", "test", "root", "--", "-n", "1").stdout
+    assert "It would start now" in lab.run("policy", "test", "nobody", "--", "--memory", "default").stdout
+
+
 def test_under_a_policy_that_cannot_be_read_the_queue_promises_nobody_a_start(lab):
     lab.hold("holder", "-n", "2", "--time", "10m")
     lab.wait("later")
