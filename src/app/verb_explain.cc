@@ -136,7 +136,7 @@ class ExplainVerb final : public Verb {
                              .log_cut = gathered.log && gathered.log->is_cut(),
                              .why_no_log = gathered.why_no_log},
                             findings);
-    if (json_ || !ended_well(*found) || found->manifest.given.devices.empty()) return code;
+    if (json_ || !exited_with_0(*found) || found->manifest.given.devices.empty()) return code;
     // The code stays that of the end: the run is over, nothing is lost any more.
     wish_.follows_the_end = true;
     static_cast<void>(explain_run_bottleneck(context, *found, wish_));
@@ -182,7 +182,7 @@ class ExplainVerb final : public Verb {
     print(json_
               ? explanation_json(what, findings)
               : render_explanation(what, findings, context.clock().moment(), context.out_uncut()));
-    const bool well = what.run != nullptr && ended_well(*what.run);
+    const bool well = what.run != nullptr && exited_with_0(*what.run);
     return well || is_explained(findings) ? exit_code::ok : exit_code::failed;
   }
 

@@ -164,6 +164,11 @@ bool is_kept(const RunRecord& run) {
   return lives(run.manifest.keeper);  // where locks cannot be asked
 }
 
+bool ended_well(const RunRecord& run) {
+  return run.state == RunState::ended && run.end && run.end->known && !run.end->gave_back &&
+         run.end->exit == Exit{} && run.end->because.empty();
+}
+
 bool was_never_started(const RunRecord& run) {
   if (!run.end || !run.manifest.waiting) return false;  // else a full disk kept the start from it
   const std::string& because = run.end->because;

@@ -211,6 +211,9 @@ struct RunRecord {
   std::vector<Sentence> problems;
 };
 
+/// It has exited with 0, and berth ended nothing of it. Nobody knows that of a program that gave
+/// its devices back and may go on.
+[[nodiscard]] bool ended_well(const RunRecord& run);
 /// It waited for a device and ended without one: there never was a job.
 [[nodiscard]] bool was_never_started(const RunRecord& run);
 /// That, or it waits still: what a job does and uses nobody can ask of it.

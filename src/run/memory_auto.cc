@@ -32,9 +32,7 @@ bool fits(Bytes share, const RunRecord& run) {
 LearntMemory memory_learnt(std::span<const RunRecord> runs, const std::vector<std::string>& command,
                            int devices, bool simulated) {
   for (const RunRecord& run : runs) {
-    const bool has_ended_well = run.state == RunState::ended && run.end && run.end->known &&
-                                run.end->exit == Exit{} && run.end->because.empty();
-    if (!has_ended_well || run.manifest.command != command ||
+    if (!ended_well(run) || run.manifest.command != command ||
         run.manifest.given.simulated.has_value() != simulated ||
         run.manifest.given.devices.size() != static_cast<std::size_t>(devices)) {
       continue;

@@ -31,6 +31,12 @@ TEST(MemoryAuto, IsThePeakOfTheLastRunThatEndedWellAndAMargin) {
   EXPECT_EQ(learnt.share, Bytes(11_GiB));
 }
 
+TEST(MemoryAuto, LearnsNothingFromAProgramThatGaveItsDevicesBackAndMayGoOn) {
+  std::vector<RunRecord> runs = {run_of("gave back", 10_GiB)};
+  runs[0].end->gave_back = true;
+  EXPECT_EQ(memory_learnt(runs, train, 1, false), LearntMemory{});
+}
+
 TEST(MemoryAuto, LeavesHalfAGibibyteToASmallJob) {
   const std::vector<RunRecord> runs = {run_of("small", 1_GiB)};
   EXPECT_EQ(memory_learnt(runs, train, 1, false).share, Bytes(1536_MiB));

@@ -221,18 +221,13 @@ bool is_open(const SweepRow& row) {
   return !is_over(*row.run) || row.starts_again;
 }
 
-bool has_ended_well(const RunRecord& run) {
-  return run.state == RunState::ended && run.end && run.end->known && run.end->exit == Exit{} &&
-         run.end->because.empty();
-}
-
 SweepCount count_of(const std::vector<SweepRow>& rows) {
   SweepCount count{.all = rows.size()};
   for (const SweepRow& row : rows) {
     if (!row.run) continue;
     if (!is_open(row)) {
       ++count.ended;
-      if (!has_ended_well(*row.run)) ++count.badly;
+      if (!ended_well(*row.run)) ++count.badly;
     } else if (row.run->state == RunState::waiting) {
       ++count.waiting;
     } else {
@@ -245,7 +240,7 @@ SweepCount count_of(const std::vector<SweepRow>& rows) {
 namespace {
 
 bool is_to_start_again(const RunRecord& run, StartAgain again) {
-  if (!is_over(run) || has_ended_well(run)) return false;
+  if (!is_over(run) || ended_well(run)) return false;
   const bool has_own_end = run.state == RunState::ended && run.end && run.end->known &&
                            run.end->because.empty() && !was_never_started(run);
   return again == StartAgain::what_failed || !has_own_end;

@@ -84,7 +84,6 @@ void follow_starts(std::vector<SweepRow>& rows, const std::vector<RunRecord>& ru
 void note_state(SweepRow& row, WallTime now);
 /// Whether its run may still change.
 [[nodiscard]] bool is_open(const SweepRow& row);
-[[nodiscard]] bool has_ended_well(const RunRecord& run);
 
 /// What of earlier times through is started again: what was cut short and so has no result; with it
 /// what ended badly; all of it.

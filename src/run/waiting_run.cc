@@ -113,7 +113,7 @@ Result<AfterState> state_of_run_before(const std::string& state_directory, const
   if (!end || !end->known || end->gave_back) {
     return not_well(run, sentence("has gone without a word of its end"));
   }
-  if (end->exit == Exit{} && end->because.empty()) return AfterState::ended_well;
+  if (ended_well(*record)) return AfterState::ended_well;
   if (!end->because.empty()) return not_well(run, sentence("ended: {}", Sentence(end->because)));
   if (end->exit.signal != 0)
     return not_well(run, sentence("was ended by signal {}", end->exit.signal));

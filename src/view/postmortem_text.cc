@@ -36,7 +36,7 @@ std::string heading(const Explained& what, const Moment& now, const Style& style
 }
 
 std::string nothing_found(const Explained& what, const Style& style) {
-  if (what.run != nullptr && ended_well(*what.run)) {
+  if (what.run != nullptr && exited_with_0(*what.run)) {
     return wrapped("", own(tr("It ended well: there is nothing to explain."), style), 2, style,
                    Paint::green);
   }
@@ -52,7 +52,7 @@ std::string render_explanation(const Explained& what, const Findings& findings, 
                                const Style& style) {
   std::string text = heading(what, now, style);
   text += findings.empty() ? nothing_found(what, style) : render_findings(findings, style);
-  const bool well = what.run != nullptr && ended_well(*what.run);
+  const bool well = what.run != nullptr && exited_with_0(*what.run);
   if (!what.why_no_log.empty() && !well) {
     text += "\n" + warning_line(own(what.why_no_log, style), style);
   }
@@ -71,7 +71,7 @@ std::string explanation_json(const Explained& what, const Findings& findings) {
   if (what.run != nullptr) {
     run = what.run->manifest.id;
     simulated = what.run->manifest.given.simulated;
-    if (what.run->state != RunState::running) well = ended_well(*what.run);
+    if (what.run->state != RunState::running) well = exited_with_0(*what.run);
   }
   return write_json(JsonLayout::indented,
                     [&](Archive& archive) {

@@ -64,7 +64,7 @@ std::string render_sweep(const std::vector<SweepParameter>& parameters,
       const auto time = lasted(*row.run, now);
       line.emplace_back(outside(row.run->manifest.id, style));
       line.emplace_back(own(state_text(*row.run), style),
-                        is_over(*row.run) && !has_ended_well(*row.run) ? Paint::red : Paint::plain);
+                        is_over(*row.run) && !ended_well(*row.run) ? Paint::red : Paint::plain);
       line.emplace_back(time ? short_duration(*time) : std::string());
       line.emplace_back(outside(last_mark(*row.run), style));
     }

@@ -13,7 +13,7 @@ bool has_failed(const RunRecord& run) {
   return run.end && run.end->known && (run.end->exit.signal != 0 || run.end->exit.code != 0);
 }
 
-bool ended_well(const RunRecord& run) { return run.end && run.end->known && !has_failed(run); }
+bool exited_with_0(const RunRecord& run) { return run.end && run.end->known && !has_failed(run); }
 
 bool was_ended_on_purpose(const PostmortemEvidence& evidence) {
   const RunRecord& run = evidence.run;
