@@ -18,14 +18,10 @@ namespace berth::alert {
 
 namespace {
 
-using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr std::uint64_t gib = std::uint64_t{1} << 30;
-
-/// Load up to this is the flicker of a card on which nothing runs.
-constexpr Percent most_load_of_idle{5.0};
 
 RuleMatch of_device(AlertRule rule, const Device& device, WallTime at) {
   return {.rule = rule,

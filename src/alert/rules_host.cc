@@ -14,7 +14,6 @@ namespace berth::alert {
 
 namespace {
 
-using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 

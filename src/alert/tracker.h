@@ -38,7 +38,7 @@ class AlertTracker {
   [[nodiscard]] std::vector<Alert> active() const;
   /// Alerts that ended in the last week, the newest first.
   [[nodiscard]] const std::deque<Alert>& ended() const { return ended_; }
-  /// RuleMatches that there was no room for, since the start.
+  /// Matches that there was no room for, since the start.
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
 
   static constexpr std::size_t most_active = 256;

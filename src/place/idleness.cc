@@ -10,9 +10,6 @@ namespace berth {
 
 namespace {
 
-// Above this a device counts as busy where the request gives no number of its own.
-constexpr Percent busy_above{10.0};
-
 std::chrono::milliseconds as_chrono(Milliseconds duration) {
   return std::chrono::milliseconds(duration.count());
 }
@@ -66,7 +63,7 @@ Idleness idleness_of(const Case& asked) {
   const auto& occupants = asked.occupancy.occupants;
   const bool computes = std::any_of(occupants.begin(), occupants.end(),
                                     [](const Occupant& o) { return !is_background(*o.use); });
-  const Percent limit = asked.request.max_utilization.value_or(busy_above);
+  const Percent limit = asked.request.max_utilization.value_or(most_load_of_nobody);
 
   const auto& history = device.utilization_history;
   if (!history.get() && history.why() == Absent::failed) {

@@ -102,15 +102,15 @@ PeopleFound people_of(const Page& page) {
   return people;
 }
 
-/// Whether nothing ran on it in the whole window. No look and no sample of the driver's may exceed
-/// the flicker of an idle card's counter.
+/// Whether nothing ran on it in the whole window. As `berth idle`, of each look and each sample of
+/// the driver's.
 bool was_idle(const Page& page, DevicePosition position) {
   const WindowStatistics* window = page.scrape.window;
   if (window == nullptr) return false;
   const DeviceWindow* device = window->of(page.devices[position].device->id, position);
   if (device == nullptr) return false;
   const WindowStatistic* load = device->of("utilization_gpu_percent");
-  return load != nullptr && load->looks.most() <= most_load_of_nobody.count();
+  return load != nullptr && load->looks.most() <= most_load_of_idle.count();
 }
 
 void write_users(const Page& page, const PeopleFound& people) {

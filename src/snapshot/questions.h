@@ -150,6 +150,9 @@ inline constexpr std::string_view in_tree_driver = as_key("in-tree driver of thi
 [[nodiscard]] Reading<Percent> load_now(const Device& device);
 /// Load above this has a cause, seen or not: below it the counter flickers on an idle card.
 inline constexpr Percent most_load_of_nobody{10.0};
+/// Up to this a device that somebody holds is not used (`berth idle`, alerts, metrics). Less than
+/// that: to speak against a holder wants more than to give away what nobody holds.
+inline constexpr Percent most_load_of_idle{5.0};
 /// Whether a device on which no process is seen is used all the same. Of AMD's the load alone is no
 /// proof: some stand at 100 % until they are reset (the KFD lists who computes).
 [[nodiscard]] bool is_load_of_nobody(const Device& device, const Reading<Percent>& load);

@@ -10,7 +10,6 @@ namespace berth {
 
 namespace {
 
-constexpr double most_calm_percent = 5;
 constexpr double least_worthwhile_percent = 30;
 constexpr std::int64_t hour_ms = 3'600'000;
 /// A history is written in batches, and one missing step is not a gap.
@@ -67,7 +66,7 @@ class IdleLook {
     const WallTime now = snapshot_.taken;
     if (now.unix_ms - began.unix_ms < idle_after(uid)) return false;
     const Reading<Percent> at_once = load_now(device);
-    if (at_once.get() && at_once.get()->count() > most_calm_percent) return false;
+    if (at_once.get() && *at_once.get() > most_load_of_idle) return false;
     if (!calm) {
       // A history that was kept all the time and shows load says that it is not idle.
       if (load != nullptr && is_recent(*load)) return false;
@@ -217,7 +216,7 @@ std::optional<WallTime> calm_since(const HistorySeries& load, WallTime now) {
   std::int64_t next = now.unix_ms;
   for (auto point = load.points.rbegin(); point != load.points.rend(); ++point) {
     const bool is_gap = next - (point->at.unix_ms + load.step_ms) > patience_ms;
-    if (is_gap || point->most > most_calm_percent) break;
+    if (is_gap || point->most > most_load_of_idle.count()) break;
     since = point->at;
     next = point->at.unix_ms;
   }
