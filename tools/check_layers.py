@@ -126,7 +126,7 @@ RULES = [
     ),
 ]
 HEADERS_ONLY_HERE = {
-    "sqlite3.h": re.compile(r"src/record/history/|src/jobs/store"),
+    "sqlite3.h": re.compile(r"src/record/history/"),
     "nvml.h": re.compile(r"$^"),
     "cuda.h": re.compile(r"$^"),
     "sys/socket.h": re.compile(r"src/serve/|src/probe/probe_process/|src/base/(?:line_socket|port)\.cc|src/base/port_test\.cc|src/lib/serve_client\.cc"),

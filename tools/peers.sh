@@ -51,13 +51,17 @@ want_of_other_releases() {
   say "unpacking Debian's ${missing[*]} into build/peers"
   debian_apt 'bookworm main contrib non-free' 'trixie non-free' 'experimental non-free' 'bullseye main' ||
     { say "no mirror of Debian here: skipped are the tests of ${missing[*]}" && return; }
+  # All at once: apt reads its lists a second each time. What one mirror lacks keeps none from the others.
+  local -a wanted=()
+  for one in "${missing[@]}"; do wanted+=("${one%-*}=${one##*-}*"); done
+  mkdir -p build/peers/.new
+  (cd build/peers/.new && "${apt[@]}" download "${wanted[@]}" >&2 ||
+    for one in "${wanted[@]}"; do "${apt[@]}" download "$one" >&2 || true; done)
   for one in "${missing[@]}"; do
-    mkdir -p "build/peers/.new"
-    (cd build/peers/.new && "${apt[@]}" download "${one%-*}=${one##*-}*" >&2 &&
-      dpkg-deb -x ./*.deb "../$one") ||
+    dpkg-deb -x build/peers/.new/"${one%-*}_${one##*-}"*.deb "build/peers/$one" ||
       say "going on without $one: its tests will be skipped"
-    rm -rf build/peers/.new
   done
+  rm -rf build/peers/.new
 }
 
 # Container engines, unpacked and never installed: they would start daemons, and tests that look at the

@@ -165,7 +165,8 @@ def replay_corpus(report: Report, program: Path, target: str) -> None:
 
 E2E = ROOT / "tests" / "e2e"
 IN_A_BROWSER = E2E / "test_page.py"
-# What holds a bound of a few seconds: one after the other. The rest waits for events, however long they take.
+# Files that hold many bounds of a few seconds: one after the other. The rest waits for events, however long they
+# take; what is marked `clock` there has a bound that holds beside other work.
 LOOK_AT_THE_CLOCK = [
     E2E / f"test_{name}.py"
     for name in (

@@ -132,7 +132,8 @@ class Terminal:
 
 
 class Machine:
-    """A machine (simulated by default) with its own ledger and records."""
+    """A machine (simulated by default) with its own ledger and records. Commands are typed in its folder: no run asks
+    git of this repository's."""
 
     patience = 60  # how long one command may take, in seconds
 
@@ -170,12 +171,14 @@ class Machine:
         env = self.environment(kwargs.pop("env", {}))
         if "stdin" not in kwargs and "input" not in kwargs:
             kwargs["stdin"] = subprocess.DEVNULL
+        kwargs.setdefault("cwd", self.directory)
         return subprocess.run(
             self.command(*words), env=env, timeout=timeout or self.patience, text=True, capture_output=True, **kwargs
         )
 
     def start(self, *words, **kwargs):
         env = self.environment(kwargs.pop("env", {}))
+        kwargs.setdefault("cwd", self.directory)
         kwargs.setdefault("stdin", subprocess.DEVNULL)
         kwargs.setdefault("stdout", subprocess.PIPE)
         kwargs.setdefault("stderr", subprocess.PIPE)
@@ -190,6 +193,7 @@ class Machine:
 
         return subprocess.Popen(
             self.command(*words),
+            cwd=self.directory,
             env=self.environment(env or {}),
             stdin=terminal.slave if stdin is None else stdin,
             stdout=terminal.slave,
