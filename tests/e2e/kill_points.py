@@ -56,7 +56,7 @@ def traced():
 
 
 class Tree:
-    """One run of the command. Afterwards `calls` has each process's number of system calls. A process that the command
+    """One run of the command in its home. Afterwards `calls` has each process's number of system calls. A process that the command
     forked counts up to its first exec: later calls are another program's."""
 
     def __init__(self, command, env, victim=None, at=0, on_killed=None):
@@ -67,7 +67,7 @@ class Tree:
         self._others = []
         self._places, self._born, self._inside, self._fresh, self._early = {}, {}, {}, set(), {}
         self.command = subprocess.Popen(
-            command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            command, env=env, cwd=env["HOME"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, preexec_fn=lambda: libc.ptrace(PTRACE_TRACEME, 0, None, None),
         )
         before = signal.signal(signal.SIGALRM, self._give_up)
@@ -93,7 +93,7 @@ class Tree:
     def start_other(self, command, env):
         """A process beside the tree, which is not traced."""
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
-        self._others.append(subprocess.Popen(command, env=env, **streams))
+        self._others.append(subprocess.Popen(command, env=env, cwd=env["HOME"], **streams))
         return self._others[-1]
 
     def _give_up(self, *_):

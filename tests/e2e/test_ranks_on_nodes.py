@@ -99,8 +99,10 @@ def torchrun(machine, program, *words, **env):
 
 @needs_torch
 def test_torchrun_of_each_node_starts_its_ranks_and_they_meet(machine):
-    place = 'print(*map(os.environ.get, ["RANK", "LOCAL_RANK", "GROUP_RANK"]), "ranks"'
-    done = torchrun(machine, GLOO.replace('print("ranks"', place))
+    # In one write: the ranks of a node have one pipe, and torchrun has Python write unbuffered.
+    place = 'os.write(1, " ".join([*map(os.environ.get, ["RANK", "LOCAL_RANK", "GROUP_RANK"]), "ranks", '
+    told = GLOO.replace('print("ranks", int(ones.item()), flush=True)', place + 'f"{int(ones.item())}\\n"]).encode())')
+    done = torchrun(machine, told)
     assert done.returncode == 0, done.stderr + done.stdout
     assert sorted(line for line in done.stdout.splitlines() if " ranks " in line) == [
         "0 0 0 ranks 4", "1 1 0 ranks 4", "2 0 1 ranks 4", "3 1 1 ranks 4"], done.stdout
