@@ -279,7 +279,7 @@ def test_root_takes_no_record_for_its_own_that_she_may_have_written(home, rights
 @pytest.mark.parametrize("waiting", [False, True])
 def test_root_stops_nothing_of_others_for_a_record(home, waiting):
     """Her record names a process of bob's as its keeper, and that process has one below it."""
-    theirs = subprocess.Popen([*words_as(BOB), "sh", "-c", "sleep 600; :"])
+    theirs = subprocess.Popen([*words_as(BOB), "sh", "-c", "sleep 600; :"], start_new_session=True)
     try:
         wait_until(lambda: os.stat(f"/proc/{theirs.pid}").st_uid == BOB, "it is bob's", PATIENCE)
         stat = pathlib.Path(f"/proc/{theirs.pid}/stat").read_text(encoding="utf-8")
@@ -291,5 +291,5 @@ def test_root_stops_nothing_of_others_for_a_record(home, waiting):
         stopped = home.run("stop", "--grace", "0s", home.run_id, env={"HOME": str(home.home), "XDG_STATE_HOME": None}, timeout=PATIENCE)
         assert stopped.returncode is not None and theirs.poll() is None, "bob's process was ended"
     finally:
-        os.kill(theirs.pid, signal.SIGKILL)
+        os.killpg(theirs.pid, signal.SIGKILL)
         end(theirs)
