@@ -265,7 +265,7 @@ function(berth_server library)
   # What a scrape costs is promised; what it is compiled for is speed.
   set_source_files_properties(${folder}/metrics_berth.cc ${folder}/metrics_exposition.cc
                               PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
-                                         $<$<CONFIG:Release>:-O2>)
+                                         "$<$<CONFIG:Release>:-O2;-ftree-pta>")
   set(OPENSSL_USE_STATIC_LIBS ON)
   set(ZLIB_USE_STATIC_LIBS ON)
   find_package(OpenSSL REQUIRED)
