@@ -29,14 +29,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return made;
   }();
   const std::string_view list(reinterpret_cast<const char*>(data), size);
-  const VisibleDevices rocr = parse_rocr_visible_devices(list, host);
-  const VisibleDevices hip = parse_hip_visible_devices(list, rocr.devices, host);
-  BERTH_CHECK(rocr.devices.size() <= 4, "no device twice");
-  BERTH_CHECK(hip.devices.size() <= rocr.devices.size(), "the second layer widens nothing");
-  BERTH_CHECK(parse_affinity_mask(list, host).devices.size() <= 4, "no device twice");
-  BERTH_CHECK(parse_ascend_visible_devices(list, host).devices.size() <= 4, "no device twice");
-  BERTH_CHECK(parse_plain_numbers(list, DeviceKind::habana_gaudi, host).devices.size() <= 4,
-              "no device twice");
+  for (const DeviceKindFacts& facts : device_kinds()) {
+    if (facts.list_syntax == ListSyntax::cuda) continue;
+    const VisibleDevices read = read_visible_list(facts, list, host);
+    BERTH_CHECK(read.devices.size() <= 4, "no device twice");
+    const VisibleDevices second = parse_hip_visible_devices(list, read.devices, host);
+    BERTH_CHECK(second.devices.size() <= read.devices.size(), "the second layer widens nothing");
+  }
   return 0;
 }
 

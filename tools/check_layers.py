@@ -133,12 +133,11 @@ HEADERS_ONLY_HERE = {
     "sys/pidfd.h": re.compile(r"$^"),
 }
 
-# A vendor's name, in an identifier or a literal. Of nvidia-smi and NVML berth has the surfaces.
-VENDOR = re.compile(
-    r"(?<![a-z])(?:nvidia(?!\\*[-_](?:smi|ml)\b|_smi)|amd(?:gpu)?|radeon|intel|i915|huawei|ascend(?=[-_0-9])|davinci|hygon|hycu"
-    r"|cambricon|mthreads|moore threads|metax|iluvatar|habana|gaudi|tenstorrent|neuron)(?:s?(?![a-z]))",
-    re.I,
-)
+# A vendor's names beside those of DeviceKind, in an identifier or a literal. Of nvidia-smi and NVML berth has the
+# surfaces; "ascend" is a word.
+KINDS = re.compile(r"^enum class DeviceKind \{(.*?)\};", re.M | re.S)
+MAKER_WORDS = {"nvidia": r"nvidia(?!\\*[-_](?:smi|ml)\b|_smi)", "ascend": "ascend(?=[-_0-9])"}
+MORE_MAKER_WORDS = ("amdgpu", "radeon", "i915", "huawei", "davinci", "hycu", "moore threads", "gaudi", "neuron")
 VENDORS_NAMED = {
     r"src/probe/|src/cards/|src/smi/": "sources, cards, nvidia-smi's surfaces",
     r"src/snapshot/(?:device|device_kind\w*)\.(?:h|cc)$": "the kinds and their rows",
@@ -149,7 +148,7 @@ VENDORS_NAMED = {
     r"src/run/container/toolkit\.(?:h|cc)$": "the contract of docker's --gpus",
     r"src/serve/metrics_dcgm\.cc$": "another exporter's format",
     r"src/view/(?:spec|topology)_text\.cc$": "one maker's word beside another's",
-    r"src/base/(?:redactor|secret_names)\.cc$": "hosts and keys, of no device",
+    r"src/base/(?:redactor|secret_\w+)\.cc$": "hosts and keys, of no device",
     r"src/.*/(?:example_\w+|builder)\.h$": "invented servers",
 }
 NAMES_VENDORS = re.compile("|".join(VENDORS_NAMED))
@@ -157,6 +156,14 @@ VENDOR_SAYS = "what differs by vendor says its row in snapshot/device_kind_rows.
 
 # Words that say so little that each may name one type of the program only.
 NAMES_ONE_TYPE = re.compile(r"\b(?:enum class|struct|class) (Look|Part|Place|Request|Row|Rule|Seen|Step|Watched)(?= final| :| \{)")
+
+
+def vendor_words() -> re.Pattern[str]:
+    kinds = KINDS.search((Path(__file__).parents[1] / "src/snapshot/device.h").read_text(encoding="utf-8"))
+    assert kinds, "src/snapshot/device.h has DeviceKind"
+    makers = set(re.findall(r"^\s*([a-z]+)_?\w*", kinds[1], re.M)) - {"other"}
+    words = [MAKER_WORDS.get(maker, maker) for maker in sorted(makers)] + list(MORE_MAKER_WORDS)
+    return re.compile(rf"(?<![a-z])(?:{'|'.join(words)})(?:s?(?![a-z]))", re.I)
 
 
 def arrows_in_cmake(text: str) -> dict[str, set[str]]:
@@ -235,7 +242,7 @@ def include_findings(name: Path, text: str, arrows: dict[str, set[str]], root: P
     return found
 
 
-def rule_findings(name: Path, text: str) -> list[str]:
+def rule_findings(name: Path, text: str, vendor: re.Pattern[str]) -> list[str]:
     if name.parts[0] != "src":
         return []
     is_test = name.stem.endswith("_test")
@@ -248,7 +255,7 @@ def rule_findings(name: Path, text: str) -> list[str]:
             found.append(f"{name}:{line_of(text, hit.start())}: {hit[0].strip()}: {rule.what}")
     if not is_test and not NAMES_VENDORS.match(str(name)):
         for part in (code, strings):
-            for hit in VENDOR.finditer(part):
+            for hit in vendor.finditer(part):
                 found.append(f"{name}:{line_of(text, hit.start())}: {hit[0]}: {VENDOR_SAYS}")
     return found
 
@@ -266,6 +273,7 @@ def findings(root: Path) -> list[str]:
     for name in sorted(arrows.keys() | drawn.keys()):
         if arrows.get(name) != drawn.get(name):
             found.append(f"CMakeLists.txt: {name} does not link what doc/DESIGN.md draws for it")
+    vendor = vendor_words()
     types: dict[str, list[str]] = {}
     for name in repository.sources(root):
         if name.parts[0] == "src" and len(name.parts) > 2 and name.parts[1] not in arrows:
@@ -273,7 +281,7 @@ def findings(root: Path) -> list[str]:
             continue
         text = (root / name).read_text(encoding="utf-8")
         found += include_findings(name, text, arrows, root)
-        found += rule_findings(name, text)
+        found += rule_findings(name, text, vendor)
         if name.parts[0] == "src" and not name.stem.endswith("_test"):
             code, _ = code_and_strings(text)
             for declared in NAMES_ONE_TYPE.finditer(code):

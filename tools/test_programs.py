@@ -173,9 +173,11 @@ def run_googletest(report: Report, program: Path, folder: Path) -> None:
 
 
 def pytest_command(results: Path, tests: str) -> list[str]:
-    """A test that hangs is one failure, not its whole file's."""
+    """A test that hangs is one failure, not its whole file's. Its folder is its own: where several share
+    one, each new pytest closes that to other users, whom some tests let in."""
     program = str(Path(__file__).with_name("pytest_bounded.py"))
-    return [sys.executable, program, "-q", "-p", "no:cacheprovider", "-rs", f"--junitxml={results}", tests]
+    words = [sys.executable, program, "-q", "-p", "no:cacheprovider", "-rs"]
+    return [*words, f"--basetemp={results.parent / 't'}", f"--junitxml={results}", tests]
 
 
 def run_pytest(
@@ -185,7 +187,7 @@ def run_pytest(
     patience_s: float = PYTEST_PATIENCE_S,
 ) -> None:
     """`tests`: a folder or a file."""
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         results = Path(scratch) / "results.xml"
         command = pytest_command(results, str(tests))
         run_with_results(
@@ -215,7 +217,7 @@ def again_alone(report: Report, folder: Path) -> None:
         return
     for name, node in wanted.items():
         part = Report()
-        with tempfile.TemporaryDirectory() as scratch:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
             results = Path(scratch) / "results.xml"
             command = pytest_command(results, node)
             run_with_results(part, f"alone: {node}", command, results, PYTEST_PATIENCE_S, folder)

@@ -159,6 +159,7 @@ typedef struct {
                             * PCI_BUS_ID */
   int32_t memory_used_is_bound; /* 1: at least so much is used (Intel) */
   const char* kind;             /* "nvidia-gpu", "amd-gpu", … (doc/METRICS.md, `kind`) */
+  const char* torch_type;       /* "cuda", "xpu", … before PyTorch's number; "": not known */
 } berth_device;
 
 typedef struct {
@@ -259,7 +260,8 @@ size_t berth_lease_devices(const berth_lease* lease);
 /* A device as it was when it was claimed. Its visible_ordinal is cuda:N once the lease is applied;
  * with after_init, as this process sees it now. */
 berth_code berth_lease_device(const berth_lease* lease, size_t at, berth_device* device);
-/* What a program is to have in its environment to use the lease: its maker's variable and more. */
+/* What a program is to have in its environment to use the lease: its maker's variable and more.
+ * Without a lease (NULL): what keeps it off all devices. */
 size_t berth_lease_variables(const berth_lease* lease);
 const char* berth_lease_variable(const berth_lease* lease, size_t at, const char** value);
 /* Sets them in this process. BERTH_E_CUDA_STARTED: too late; nothing was set. */

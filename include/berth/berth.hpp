@@ -62,6 +62,7 @@ struct Device {
   std::optional<int> ordinal;  ///< cuda:N, xpu:N in this process; none: hidden, or not known
   bool memory_used_is_bound;   ///< at least so much is used (Intel)
   std::string kind;            ///< "nvidia-gpu", "amd-gpu"
+  std::string torch_type;      ///< "cuda", "xpu": before PyTorch's number; empty: not known
 };
 
 struct Process {
@@ -111,7 +112,8 @@ inline Device device_of(const berth_device& raw) {
       unless<std::uint64_t>(raw.cuda_cores == 0, raw.cuda_cores),
       unless<int>(raw.visible_ordinal < 0, raw.visible_ordinal),
       raw.memory_used_is_bound != 0,
-      raw.kind != nullptr ? raw.kind : ""};
+      raw.kind != nullptr ? raw.kind : "",
+      raw.torch_type != nullptr ? raw.torch_type : ""};
 }
 
 inline Process process_of(const berth_process& raw) {

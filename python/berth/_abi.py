@@ -81,6 +81,7 @@ class DeviceStruct(ctypes.Structure):
         ("visible_ordinal", c_int32),
         ("memory_used_is_bound", c_int32),
         ("kind", c_char_p),
+        ("torch_type", c_char_p),
     ]
 
 

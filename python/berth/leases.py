@@ -287,6 +287,7 @@ class QueueReporter:
 
 
 def _variables_of(handle: ctypes.c_void_p) -> Dict[str, str]:
+    """Of no lease: what hides all devices, as `berth run --cpu` sets it."""
     ask, found = _abi.library(), {}
     for at in range(ask.berth_lease_variables(handle)):
         value = ctypes.c_char_p()
@@ -315,16 +316,8 @@ def _leased_devices(handle: ctypes.c_void_p, simulated: bool) -> List[Device]:
 
 def _cpu_lease(refused: Error, apply: bool, sim: Optional[str]) -> Lease:
     warn(f"no GPU, so this computes on the CPU: {refused.args[0]}")
-    return Lease(ctypes.c_void_p(), dict(CPU_ONLY), apply, sim)
+    return Lease(ctypes.c_void_p(), _variables_of(ctypes.c_void_p()), apply, sim)
 
-
-# As `berth run --cpu` sets them. -1 and not empty: an empty one counts as unset in some programs. JAX tries GPUs all
-# the same, and complains.
-CPU_ONLY = {
-    "CUDA_VISIBLE_DEVICES": "-1", "ROCR_VISIBLE_DEVICES": "-1", "HIP_VISIBLE_DEVICES": "-1",
-    "ZE_AFFINITY_MASK": "-1", "ASCEND_RT_VISIBLE_DEVICES": "-1", "MLU_VISIBLE_DEVICES": "-1",
-    "MUSA_VISIBLE_DEVICES": "-1", "NVIDIA_VISIBLE_DEVICES": "void", "JAX_PLATFORMS": "cpu",
-}  # fmt: skip
 
 # A share of a card by its names in JAX, the newer first; both at once are an error to it. Then what else decides.
 JAX_SHARE = ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION")

@@ -47,10 +47,6 @@ class Process:
         return f"<berth.Process {self.pid} {self.user or '?'}: {self.command or '?'}>"
 
 
-# What PyTorch calls them, by the maker: a device's kind begins so. Ascend's wants torch_npu.
-TORCH_TYPES = {"nvidia": "cuda", "amd": "cuda", "hygon": "cuda", "intel": "xpu", "ascend": "npu"}
-
-
 class Device:
     """A GPU, or an instance of one that MIG divides, as a look saw it."""
 
@@ -73,6 +69,7 @@ class Device:
     compute: Optional[Tuple[int, int]]
     cuda_cores: Optional[int]
     kind: str  # "nvidia-gpu", "amd-gpu", …
+    torch_type: Optional[str]  # "cuda", "xpu", "npu": before PyTorch's number of it; None: not known
 
     def __init__(self, raw: _abi.DeviceStruct, simulated: bool, seen: Optional[_Seen] = None, at: int = 0) -> None:
         self.simulated = simulated
@@ -96,6 +93,7 @@ class Device:
         self.compute = (raw.compute_major, raw.compute_minor) if raw.compute_major else None
         self.cuda_cores = raw.cuda_cores or None
         self.kind = _abi.text(raw.kind)
+        self.torch_type = _abi.text(raw.torch_type) or None
 
     @property
     def processes(self) -> List[Process]:
@@ -124,11 +122,6 @@ class Device:
         if self.torch_type is None:
             raise Error(f"berth does not know what PyTorch calls a device of kind {self.kind}", code="unsupported")
         return torch.device(self.torch_type, self.ordinal)
-
-    @property
-    def torch_type(self) -> Optional[str]:
-        """ "cuda", "xpu", …: before PyTorch's number of it."""
-        return TORCH_TYPES.get(self.kind.split("-")[0])
 
     def __str__(self) -> str:
         return f"GPU {self.index}" if self.index is not None else self.id

@@ -307,8 +307,8 @@ VisibleSettings visible_settings(const Context& context) {
       visible_settings_in([&](const char* name) { return context.variable(name); });
   if (const auto cards = cards_of_slurm(context)) {
     // In the job itself that variable counts what the job can see; Slurm numbers by PCI address.
-    if (!settings.cuda) settings.cuda = cards;
-    if (!settings.cuda_order) settings.cuda_order = "PCI_BUS_ID";
+    settings.try_emplace("CUDA_VISIBLE_DEVICES", *cards);
+    settings.try_emplace("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
   }
   return settings;
 }
@@ -337,7 +337,7 @@ Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& sna
                 printable(typed), *outside, printable(*cards));
   }
   VisibleSettings settings = visible_settings(context);
-  if (cards && typed.empty()) settings.cuda = cards_as_seen(*cards, snapshot);
+  if (cards && typed.empty()) settings["CUDA_VISIBLE_DEVICES"] = cards_as_seen(*cards, snapshot);
   auto visible = devices_left_by(settings, snapshot, local_user_name(::geteuid()));
   if (!visible) return std::unexpected(std::move(visible).error());
   if (!*visible) return limits;

@@ -68,7 +68,7 @@ class DoctorVerb final : public Verb {
     const auto value_of = [&](const char* name) { return context.variable(name); };
     const VisibleSettings settings = visible_settings_in(value_of);
     host.visible = doctor::visible_list(settings, host.snapshot, local_user_name(::geteuid()));
-    host.others = doctor::other_variables(settings, host.snapshot);
+    host.others = other_variables(settings, host.snapshot);
     host.given = doctor::given_list(value_of("NVIDIA_VISIBLE_DEVICES"), host);
     if (gpu_test_) {
       auto tests = prove_gpus(context, host.snapshot, {.devices = devices_, .force = force_});

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "base/text.h"
-#include "snapshot/device_kind.h"
+#include "snapshot/device_kind_rows.h"
 
 namespace berth {
 
@@ -109,7 +109,7 @@ std::uint64_t sensible_threads(std::uint64_t cpus) {
 std::vector<Variable> cpu_only_settings(const std::vector<std::string>& environment,
                                         unsigned threads) {
   std::vector<Variable> settings;
-  for (const auto& [name, value] : cpu_only_variables()) settings.emplace_back(name, value);
+  for (const auto& [name, value] : cpu_only_variables) settings.emplace_back(name, value);
   if (chooses_threads(environment)) return settings;
   for (const std::string_view name : thread_variables) {
     settings.emplace_back(name, std::to_string(threads));

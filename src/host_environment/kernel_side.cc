@@ -11,6 +11,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "host_environment/machine_side.h"
+#include "snapshot/device_kind.h"
 
 namespace berth {
 
@@ -121,19 +122,26 @@ KernelSide gather_kernel_side(const std::string& root) {
 
 namespace {
 
-/// Below /dev: the driver's files of each maker whose permissions doctor judges.
-std::vector<std::string> device_names(const std::string& root) {
-  std::vector<std::string> names;
-  const auto all = list_directory(root + "/dev");
-  for (const std::string& name : all ? *all : std::vector<std::string>()) {
-    const bool is_one = name.starts_with("nvidia") || name.starts_with("davinci") || name == "kfd";
-    if (is_one) names.push_back(name);
+/// Whether programs of a runtime that berth knows reach their devices by it.
+bool is_opened_by_programs(std::string_view path) {
+  return std::ranges::any_of(device_kinds(), [&](const DeviceKindFacts& facts) {
+    const bool is_card = !facts.card_file.empty() && path.starts_with(facts.card_file);
+    const bool is_further =
+        std::ranges::find(facts.further_files, path) != facts.further_files.end();
+    return facts.runtime != Runtime::none && (is_card || is_further);
+  });
+}
+
+/// Those whose permissions doctor judges.
+std::vector<std::string> device_paths(const std::string& root) {
+  std::vector<std::string> paths;
+  for (const std::string folder : {"/dev/", "/dev/dri/"}) {
+    const auto names = list_directory(root + folder);
+    for (const std::string& name : names ? *names : std::vector<std::string>()) {
+      if (is_opened_by_programs(folder + name)) paths.push_back(folder + name);
+    }
   }
-  const auto nodes = list_directory(root + "/dev/dri");
-  for (const std::string& name : nodes ? *nodes : std::vector<std::string>()) {
-    if (name.starts_with("renderD")) names.push_back("dri/" + name);
-  }
-  return names;
+  return paths;
 }
 
 }  // namespace
@@ -141,13 +149,12 @@ std::vector<std::string> device_names(const std::string& root) {
 std::vector<DeviceFile> gather_device_files(const std::string& root, OpenWhich which,
                                             Clock& clock) {
   std::vector<DeviceFile> files;
-  for (const std::string& name : device_names(root)) {
-    const std::string path = root + "/dev/" + name;
+  for (const std::string& device : device_paths(root)) {
+    const std::string path = root + device;
     struct stat facts{};
     if (::stat(path.c_str(), &facts) != 0 || S_ISDIR(facts.st_mode)) continue;
     const bool may = ::access(path.c_str(), R_OK | W_OK) == 0;
-    files.push_back(
-        {path.substr(root.size()), may ? FileAccess::opens : access_of(errno), mode_text(path)});
+    files.push_back({device, may ? FileAccess::opens : access_of(errno), mode_text(path)});
   }
   const auto answer = ask_child(
       [&] {

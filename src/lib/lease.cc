@@ -10,6 +10,7 @@
 #include "base/lease_file.h"
 #include "base/lock.h"
 #include "lib/ask.h"
+#include "snapshot/device_kind_rows.h"
 
 namespace berth::lib {
 
@@ -144,11 +145,16 @@ berth_code berth_lease_device(const berth_lease* lease, size_t at, berth_device*
 }
 
 size_t berth_lease_variables(const berth_lease* lease) {
-  return lease == nullptr ? 0 : lease->variables.size();
+  return lease == nullptr ? berth::cpu_only_variables.size() : lease->variables.size();
 }
 
 const char* berth_lease_variable(const berth_lease* lease, size_t at, const char** value) {
-  if (lease == nullptr || at >= lease->variables.size()) return nullptr;
+  if (at >= berth_lease_variables(lease)) return nullptr;
+  if (lease == nullptr) {
+    const auto& [name, hides] = berth::cpu_only_variables[at];
+    if (value != nullptr) *value = hides.data();
+    return name.data();
+  }
   if (value != nullptr) *value = lease->variables[at].second.c_str();
   return lease->variables[at].first.c_str();
 }

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "lib/objects.h"
+#include "snapshot/device_kind_rows.h"
 
 namespace berth::lib {
 
@@ -103,6 +104,12 @@ const char* run_of(const Json& snapshot, const Json& process) {
 
 }  // namespace
 
+/// In the library's own table: a maker that it does not know yet has no word.
+static const char* torch_type_of(std::string_view kind) {
+  const auto known = std::ranges::find(kind_rows::all, kind, &DeviceKindFacts::name);
+  return known == kind_rows::all.end() ? "" : known->torch.device_type.data();
+}
+
 berth_look look_in(Message& message) {
   return {.seen = message.look ? std::move(message.look) : ParsedLook::read("{}"),
           .visible = std::move(message.json["visible"]),
@@ -137,7 +144,8 @@ Outcome device_at(const berth_look& look, std::size_t at, berth_device* device,
       .cuda_cores = size_in(one, "cuda_cores").value,
       .visible_ordinal = ordinal ? *ordinal : ordinal_of(text_in(one, "id"), look.visible),
       .memory_used_is_bound = one.value("memory_used_is_bound", Json()) == true,
-      .kind = text_in(one, "kind")};
+      .kind = text_in(one, "kind"),
+      .torch_type = torch_type_of(text_in(one, "kind"))};
   if (dot != std::string_view::npos) {
     known.compute_major =
         static_cast<std::int32_t>(parse_unsigned(compute.substr(0, dot)).value_or(0));

@@ -372,7 +372,7 @@ Result<std::string> write_visible_devices(const std::vector<DeviceId>& devices,
   const bool by_uuid = format == VisibleFormat::uuids || instances > 0;
   std::vector<std::string> entries;
   std::vector<const Device*> ordered = *resolved;
-  if (!ordered.empty() && facts_of(ordered.front()->kind).list_ascends) {
+  if (!ordered.empty() && facts_of(ordered.front()->kind).list_syntax == ListSyntax::ascending) {
     std::ranges::stable_sort(ordered, {}, [](const Device* d) { return runtime_number(*d); });
   }
   for (const Device* device : ordered) {

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/text.h"
-#include "snapshot/device_kind.h"
+#include "snapshot/device_kind_rows.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -13,12 +14,26 @@ namespace {
 
 using Devices = std::vector<const Device*>;
 
-/// Those that a program of the runtime numbers, by number: of a divided card its parts.
-Devices numbered(Runtime runtime, const Snapshot& snapshot) {
+/// Whether its programs count it with those of the row.
+bool is_counted_with(const DeviceKindFacts& facts, const Device& device) {
+  return facts.runtime == Runtime::none ? device.kind == facts.kind : is_of(facts.runtime, device);
+}
+
+auto those_of(const DeviceKindFacts& facts) {
+  return [&facts](const Device& device) { return is_counted_with(facts, device); };
+}
+
+bool has_any(const DeviceKindFacts& facts, const Snapshot& snapshot) {
+  return std::ranges::any_of(snapshot.devices, those_of(facts));
+}
+
+/// Those that a program numbers, by number: of a divided card its parts.
+Devices numbered(const DeviceKindFacts& facts, const Snapshot& snapshot) {
   Devices devices;
   for (const Device& device : snapshot.devices) {
     const bool is_whole = division_of(device) != Division::divided;
-    if (is_of(runtime, device) && is_whole && runtime_number(device)) devices.push_back(&device);
+    const bool is_its = is_counted_with(facts, device);
+    if (is_its && is_whole && runtime_number(device)) devices.push_back(&device);
   }
   std::ranges::stable_sort(devices, {}, [](const Device* one) { return runtime_number(*one); });
   return devices;
@@ -54,18 +69,17 @@ const Device* with_beginning(std::string_view entry, const Devices& devices) {
   return found;
 }
 
-}  // namespace
-
-VisibleDevices parse_rocr_visible_devices(std::string_view list, const Snapshot& snapshot) {
+VisibleDevices read_numbers(const Devices& devices, std::string_view list, ListSyntax syntax) {
   VisibleDevices visible;
-  const Devices devices = numbered(Runtime::rocm, snapshot);
   if (trimmed(list).empty() || trimmed(list) == "-1") return visible;
   int place = 0;
   for (const std::string_view part : split(list, ',')) {
     ++place;
     const std::string_view entry = trimmed(part);
     const auto number = parse_unsigned(entry);
-    const Device* device = number ? with_number(*number, devices) : with_beginning(entry, devices);
+    const Device* device = number                       ? with_number(*number, devices)
+                           : syntax == ListSyntax::rocr ? with_beginning(entry, devices)
+                                                        : nullptr;
     if (device == nullptr || is_listed(visible, *device)) {
       visible.remarks.push_back(stopped(place, entry));
       break;
@@ -73,6 +87,72 @@ VisibleDevices parse_rocr_visible_devices(std::string_view list, const Snapshot&
     visible.devices.push_back(device->id);
   }
   return visible;
+}
+
+VisibleDevices read_mask(const Devices& devices, std::string_view list) {
+  VisibleDevices visible;
+  std::vector<bool> is_named(devices.size(), list.empty());
+  int place = 0;
+  for (const std::string_view part : split(list, ',')) {
+    ++place;
+    const std::string_view entry = trimmed(part);
+    const auto number = parse_unsigned(entry.substr(0, entry.find('.')));
+    const Device* device = number ? with_number(*number, devices) : nullptr;
+    const auto at = std::ranges::find(devices, device);
+    if (at != devices.end()) {
+      is_named[static_cast<std::size_t>(at - devices.begin())] = true;
+    } else if (!list.empty() && entry != "-1") {
+      visible.remarks.push_back(
+          sentence("entry {} (\"{}\") is no device: it is passed over", place, printable(entry)));
+    }
+  }
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (is_named[i]) visible.devices.push_back(devices[i]->id);
+  }
+  return visible;
+}
+
+VisibleDevices read_ascending(const Devices& devices, std::string_view list) {
+  VisibleDevices visible;
+  std::optional<std::uint64_t> before;
+  int place = 0;
+  for (const std::string_view entry : split(list, ',')) {
+    ++place;
+    const auto number = parse_unsigned(entry);
+    const Device* device = number ? with_number(*number, devices) : nullptr;
+    if (device == nullptr) {
+      if (!list.empty() && list != "-1") visible.remarks.push_back(stopped(place, entry));
+      break;
+    }
+    if (before && *number <= *before) {
+      visible.devices.clear();
+      visible.remarks.push_back(
+          sentence("entry {} (\"{}\") does not ascend: none is shown", place, printable(entry)));
+      break;
+    }
+    before = number;
+    visible.devices.push_back(device->id);
+  }
+  return visible;
+}
+
+}  // namespace
+
+VisibleDevices read_visible_list(const DeviceKindFacts& facts, std::string_view list,
+                                 const Snapshot& snapshot) {
+  const Devices devices = numbered(facts, snapshot);
+  switch (facts.list_syntax) {
+    case ListSyntax::level_zero:
+      return read_mask(devices, list);
+    case ListSyntax::ascending:
+      return read_ascending(devices, list);
+    case ListSyntax::numbers:
+    case ListSyntax::rocr:
+      return read_numbers(devices, list, facts.list_syntax);
+    case ListSyntax::cuda:
+      break;
+  }
+  BERTH_CHECK(false, "CUDA's own list is read by place/visible_devices.h");
 }
 
 VisibleDevices parse_hip_visible_devices(std::string_view list, const std::vector<DeviceId>& left,
@@ -102,77 +182,6 @@ VisibleDevices parse_hip_visible_devices(std::string_view list, const std::vecto
   return visible;
 }
 
-VisibleDevices parse_affinity_mask(std::string_view list, const Snapshot& snapshot) {
-  VisibleDevices visible;
-  const Devices devices = numbered(Runtime::level_zero, snapshot);
-  std::vector<bool> is_named(devices.size(), list.empty());
-  int place = 0;
-  for (const std::string_view part : split(list, ',')) {
-    ++place;
-    const std::string_view entry = trimmed(part);
-    const auto number = parse_unsigned(entry.substr(0, entry.find('.')));
-    const Device* device = number ? with_number(*number, devices) : nullptr;
-    const auto at = std::ranges::find(devices, device);
-    if (at != devices.end()) {
-      is_named[static_cast<std::size_t>(at - devices.begin())] = true;
-    } else if (!list.empty() && entry != "-1") {
-      visible.remarks.push_back(
-          sentence("entry {} (\"{}\") is no device: it is passed over", place, printable(entry)));
-    }
-  }
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (is_named[i]) visible.devices.push_back(devices[i]->id);
-  }
-  return visible;
-}
-
-VisibleDevices parse_ascend_visible_devices(std::string_view list, const Snapshot& snapshot) {
-  VisibleDevices visible;
-  const Devices devices = numbered(Runtime::cann, snapshot);
-  std::optional<std::uint64_t> before;
-  int place = 0;
-  for (const std::string_view entry : split(list, ',')) {
-    ++place;
-    const auto number = parse_unsigned(entry);
-    const Device* device = number ? with_number(*number, devices) : nullptr;
-    if (device == nullptr) {
-      if (!list.empty() && list != "-1") visible.remarks.push_back(stopped(place, entry));
-      break;
-    }
-    if (before && *number <= *before) {
-      visible.devices.clear();
-      visible.remarks.push_back(
-          sentence("entry {} (\"{}\") does not ascend: none is shown", place, printable(entry)));
-      break;
-    }
-    before = number;
-    visible.devices.push_back(device->id);
-  }
-  return visible;
-}
-
-VisibleDevices parse_plain_numbers(std::string_view list, DeviceKind kind,
-                                   const Snapshot& snapshot) {
-  VisibleDevices visible;
-  Devices devices;
-  for (const Device& device : snapshot.devices) {
-    if (device.kind == kind && runtime_number(device)) devices.push_back(&device);
-  }
-  if (trimmed(list).empty() || trimmed(list) == "-1") return visible;
-  int place = 0;
-  for (const std::string_view part : split(list, ',')) {
-    ++place;
-    const auto number = parse_unsigned(trimmed(part));
-    const Device* device = number ? with_number(*number, devices) : nullptr;
-    if (device == nullptr || is_listed(visible, *device)) {
-      visible.remarks.push_back(stopped(place, trimmed(part)));
-      break;
-    }
-    visible.devices.push_back(device->id);
-  }
-  return visible;
-}
-
 namespace {
 
 /// Collects what is left of each maker's devices.
@@ -180,12 +189,15 @@ class Left {
  public:
   explicit Left(const Snapshot& snapshot) : snapshot_(snapshot) {}
 
-  /// `is_limited`: whose devices the variable speaks of.
-  template <class IsLimited>
-  void take(IsLimited is_limited, std::string_view variable, VisibleDevices visible) {
+  /// Of a runtime the last one counts: a second variable names what both leave.
+  void take(const DeviceKindFacts& facts, std::string_view variable, VisibleDevices visible) {
     is_any_ = true;
+    std::erase_if(left_.devices, [&](const DeviceId& id) {
+      const Device* device = find_device(id, snapshot_);
+      return device == nullptr || is_counted_with(facts, *device);
+    });
     for (const Device& device : snapshot_.devices) {
-      if (is_limited(device)) limited_.push_back(&device);
+      if (is_counted_with(facts, device)) limited_.push_back(&device);
     }
     for (DeviceId& id : visible.devices) left_.devices.push_back(std::move(id));
     for (const Sentence& remark : visible.remarks) {
@@ -235,84 +247,72 @@ class Left {
   VisibleDevices left_;
 };
 
-auto those_of(Runtime runtime) {
-  return [runtime](const Device& device) { return is_of(runtime, device); };
+const std::string* value_in(const VisibleSettings& settings, std::string_view name) {
+  const auto found = settings.find(name);
+  return found == settings.end() ? nullptr : &found->second;
 }
 
-bool has_any(Runtime runtime, const Snapshot& snapshot) {
-  return std::ranges::any_of(snapshot.devices, those_of(runtime));
+const DeviceKindFacts& cuda() { return facts_of(Runtime::cuda); }
+
+/// What is left by a runtime's own variable, where that is set.
+void add_own(std::vector<VisibleVariable>& found, const DeviceKindFacts& facts, bool has_cuda,
+             const VisibleSettings& settings, const Snapshot& snapshot) {
+  if (has_cuda && facts.visible_variable == cuda().visible_variable) return;
+  std::string_view name = facts.visible_variable;
+  if (!facts.earlier_variable.empty() && !settings.contains(name)) name = facts.earlier_variable;
+  const std::string* value = value_in(settings, name);
+  if (value == nullptr) return;
+  found.push_back({name, *value, &facts,
+                   value->empty() && facts.list_syntax == ListSyntax::level_zero,
+                   read_visible_list(facts, *value, snapshot)});
 }
 
-/// Both layers of ROCm, one after the other.
-void take_rocm(const VisibleSettings& settings, Left& left, const Snapshot& snapshot) {
-  const bool is_cuda_meant = !has_any(Runtime::cuda, snapshot);
-  const auto& second = settings.hip && !settings.hip->empty() ? settings.hip
-                       : is_cuda_meant                        ? settings.cuda
-                                                              : settings.hip;
-  if (!settings.rocr && (!second || second->empty())) return;
-  VisibleDevices first;
-  if (settings.rocr) {
-    first = parse_rocr_visible_devices(*settings.rocr, snapshot);
-  } else {
-    for (const Device* one : numbered(Runtime::rocm, snapshot)) first.devices.push_back(one->id);
-  }
-  if (!second || second->empty()) {
-    left.take(those_of(Runtime::rocm), "ROCR_VISIBLE_DEVICES", std::move(first));
-    return;
-  }
-  VisibleDevices both = parse_hip_visible_devices(*second, first.devices, snapshot);
-  both.remarks.insert(both.remarks.begin(), first.remarks.begin(), first.remarks.end());
-  const bool is_hip = settings.hip && !settings.hip->empty();
-  left.take(those_of(Runtime::rocm), is_hip ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES",
-            std::move(both));
-}
-
-/// Whether CUDA's variable speaks of one of them.
-bool take_plain(const VisibleSettings& settings, Left& left, const Snapshot& snapshot) {
-  const std::string_view cudas = facts_of(Runtime::cuda).visible_variable;
-  bool is_cudas_meant = false;
-  for (const DeviceKindFacts& facts : device_kinds()) {
-    const auto is_its = [&](const Device& device) { return device.kind == facts.kind; };
-    if (!is_plainly_numbered(facts) || std::ranges::none_of(snapshot.devices, is_its)) continue;
-    const bool is_cudas = facts.visible_variable == cudas;
-    const auto own = settings.plain.find(facts.kind);
-    const bool is_set =
-        is_cudas ? settings.cuda && !has_any(Runtime::cuda, snapshot) : own != settings.plain.end();
-    if (!is_set) continue;
-    is_cudas_meant |= is_cudas;
-    left.take(is_its, facts.visible_variable,
-              parse_plain_numbers(is_cudas ? *settings.cuda : own->second, facts.kind, snapshot));
-  }
-  return is_cudas_meant;
+/// What the second variable leaves of `left`. Where it says nothing, CUDA's is read in its place.
+void add_second(std::vector<VisibleVariable>& found, const DeviceKindFacts& facts, bool has_cuda,
+                const std::vector<DeviceId>& left, const VisibleSettings& settings,
+                const Snapshot& snapshot) {
+  const auto add = [&](std::string_view name) {
+    const std::string* value = value_in(settings, name);
+    if (value == nullptr) return false;
+    found.push_back(
+        {name, *value, &facts, value->empty(), parse_hip_visible_devices(*value, left, snapshot)});
+    return !value->empty();
+  };
+  if (!add(facts.second_variable) && !has_cuda) add(cuda().visible_variable);
 }
 
 DeviceOrder order_in(const VisibleSettings& settings) {
-  return settings.cuda_order == "PCI_BUS_ID" ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first;
+  const std::string* order = value_in(settings, cuda().order_variable);
+  return order != nullptr && *order == cuda().order_value ? DeviceOrder::pci_bus_id
+                                                          : DeviceOrder::fastest_first;
 }
 
-static_assert(runtime_count == 5, "each runtime's variable is read here: a list is never widened");
+std::optional<std::string> cuda_list(const VisibleSettings& settings) {
+  const std::string* list = value_in(settings, cuda().visible_variable);
+  return list != nullptr ? std::optional(*list) : std::nullopt;
+}
+
+/// Whether its programs read CUDA's variable where no device is NVIDIA's.
+bool reads_cudas(const Device& device) {
+  const DeviceKindFacts& facts = facts_of(device.kind);
+  return !facts.second_variable.empty() || facts.visible_variable == cuda().visible_variable;
+}
+
 Result<Left> left_by(const VisibleSettings& settings, const Snapshot& snapshot,
                      std::string_view user) {
   Left left(snapshot);
-  const bool has_rocm = has_any(Runtime::rocm, snapshot);
-  const bool has_plain = take_plain(settings, left, snapshot);
-  // Where nothing is known of any device, it is CUDA's all the same.
-  if (settings.cuda && (has_any(Runtime::cuda, snapshot) || !(has_rocm || has_plain))) {
-    auto visible = parse_visible_devices(settings.cuda, order_in(settings), snapshot, user);
+  std::vector<VisibleVariable> others = other_variables(settings, snapshot);
+  const auto list = cuda_list(settings);
+  // Where no device's programs read it, it is CUDA's all the same.
+  if (list && (has_any(cuda(), snapshot) || std::ranges::none_of(snapshot.devices, reads_cudas))) {
+    auto visible = parse_visible_devices(list, order_in(settings), snapshot, user);
     if (!visible) return std::unexpected(std::move(visible).error());
     // What was meant needs no remark on how CUDA reads it.
-    if (hides_devices_on_purpose(*settings.cuda)) visible->remarks.clear();
-    left.take(those_of(Runtime::cuda), "CUDA_VISIBLE_DEVICES", *std::move(visible));
+    if (hides_devices_on_purpose(*list)) visible->remarks.clear();
+    left.take(cuda(), cuda().visible_variable, *std::move(visible));
   }
-  if (has_rocm) take_rocm(settings, left, snapshot);
-  if (settings.affinity_mask && !settings.affinity_mask->empty() &&
-      has_any(Runtime::level_zero, snapshot)) {
-    left.take(those_of(Runtime::level_zero), "ZE_AFFINITY_MASK",
-              parse_affinity_mask(*settings.affinity_mask, snapshot));
-  }
-  if (settings.ascend && has_any(Runtime::cann, snapshot)) {
-    left.take(those_of(Runtime::cann), "ASCEND_RT_VISIBLE_DEVICES",
-              parse_ascend_visible_devices(*settings.ascend, snapshot));
+  for (VisibleVariable& one : others) {
+    if (!one.is_as_unset) left.take(*one.of, one.name, std::move(one.read));
   }
   return left;
 }
@@ -320,27 +320,43 @@ Result<Left> left_by(const VisibleSettings& settings, const Snapshot& snapshot,
 }  // namespace
 
 bool limits_devices(const VisibleSettings& settings) {
-  return settings.cuda || settings.rocr || settings.hip || settings.affinity_mask ||
-         settings.ascend || !settings.plain.empty();
+  return std::ranges::any_of(settings, [](const auto& one) {
+    return std::ranges::find(device_kinds(), one.first, &DeviceKindFacts::order_variable) ==
+           device_kinds().end();
+  });
 }
 
 VisibleSettings visible_settings_in(
     const std::function<std::optional<std::string>(const char*)>& value_of) {
-  const std::string_view cudas = facts_of(Runtime::cuda).visible_variable;
-  std::map<DeviceKind, std::string> plain;
-  for (const DeviceKindFacts& facts : device_kinds()) {
-    if (!is_plainly_numbered(facts) || facts.visible_variable == cudas) continue;
-    auto value = value_of(facts.visible_variable.data());
-    if (!value && !facts.earlier_variable.empty()) value = value_of(facts.earlier_variable.data());
-    if (value) plain.emplace(facts.kind, *std::move(value));
+  VisibleSettings settings;
+  for (const std::string_view name : told_variables) {
+    if (auto value = value_of(name.data())) settings.emplace(name, *std::move(value));
   }
-  return {.cuda = value_of("CUDA_VISIBLE_DEVICES"),
-          .cuda_order = value_of("CUDA_DEVICE_ORDER"),
-          .rocr = value_of("ROCR_VISIBLE_DEVICES"),
-          .hip = value_of("HIP_VISIBLE_DEVICES"),
-          .affinity_mask = value_of("ZE_AFFINITY_MASK"),
-          .ascend = value_of("ASCEND_RT_VISIBLE_DEVICES"),
-          .plain = std::move(plain)};
+  return settings;
+}
+
+std::vector<VisibleVariable> other_variables(const VisibleSettings& settings,
+                                             const Snapshot& snapshot) {
+  std::vector<VisibleVariable> found;
+  const bool has_cuda = has_any(cuda(), snapshot);
+  for (const DeviceKindFacts& facts : device_kinds()) {
+    const bool is_first = facts.runtime == Runtime::none || &facts == &facts_of(facts.runtime);
+    const bool is_cudas = facts.runtime == Runtime::cuda;
+    if (facts.visible_variable.empty() || !is_first || is_cudas || !has_any(facts, snapshot)) {
+      continue;
+    }
+    const std::size_t before = found.size();
+    add_own(found, facts, has_cuda, settings, snapshot);
+    if (facts.second_variable.empty()) continue;
+    std::vector<DeviceId> left;
+    if (found.size() > before) {
+      left = found.back().read.devices;
+    } else {
+      for (const Device* one : numbered(facts, snapshot)) left.push_back(one->id);
+    }
+    add_second(found, facts, has_cuda, left, settings, snapshot);
+  }
+  return found;
 }
 
 Result<std::optional<VisibleDevices>> devices_left_by(const VisibleSettings& settings,
@@ -352,25 +368,25 @@ Result<std::optional<VisibleDevices>> devices_left_by(const VisibleSettings& set
 }
 
 ProgramNumbers numbers_in_program(const VisibleSettings& settings, const Snapshot& snapshot) {
-  if (!has_any(Runtime::cuda, snapshot)) {
+  if (!has_any(cuda(), snapshot)) {
     auto left = left_by(settings, snapshot, {});
     return left ? (*std::move(left)).numbers() : ProgramNumbers{};
   }
   // CUDA counts in its own order also where nothing is set.
   VisibleSettings others = settings;
-  others.cuda.reset();
+  others.erase(std::string(cuda().visible_variable));
   auto left = left_by(others, snapshot, {});
   if (!left) return {};
-  auto cuda = parse_visible_devices(settings.cuda, order_in(settings), snapshot);
-  const bool is_known = cuda.has_value();
+  auto read = parse_visible_devices(cuda_list(settings), order_in(settings), snapshot);
+  const bool is_known = read.has_value();
   VisibleDevices visible;
-  if (is_known) visible = *std::move(cuda);
-  left->take(those_of(Runtime::cuda), "CUDA_VISIBLE_DEVICES", std::move(visible));
+  if (is_known) visible = *std::move(read);
+  left->take(cuda(), cuda().visible_variable, std::move(visible));
   ProgramNumbers told = (*std::move(left)).numbers();
   if (is_known) return told;
-  told.remarks.push_back(cuda.error().said());
+  told.remarks.push_back(read.error().said());
   for (const Device& device : snapshot.devices) {
-    if (is_of(Runtime::cuda, device)) told.numbers.emplace(device.id, std::nullopt);
+    if (is_counted_with(cuda(), device)) told.numbers.emplace(device.id, std::nullopt);
   }
   return told;
 }

@@ -69,16 +69,11 @@ std::vector<std::string> ids(const VisibleDevices& visible) {
   return texts;
 }
 
-TEST(VisibleSettings, EachVariableThatIsReadIsToldByTheLibrary) {
-  static_cast<void>(visible_settings_in([](const char* name) -> std::optional<std::string> {
-    EXPECT_THAT(told_variables, testing::Contains(std::string_view(name)));
-    return std::nullopt;
-  }));
-}
-
 TEST(RocrVisibleDevices, ReadsNumbersAndBeginningsOfUuids) {
   const Snapshot host = three_of_amd();
-  const auto read = [&](std::string_view list) { return parse_rocr_visible_devices(list, host); };
+  const auto read = [&](std::string_view list) {
+    return read_visible_list(facts_of(DeviceKind::amd_gpu), list, host);
+  };
   EXPECT_THAT(ids(read("2, 0")), ElementsAre("GPU-bb22", "GPU-aa00"));
   EXPECT_THAT(ids(read("gpu-BB,1")), ElementsAre("GPU-bb22", "GPU-ab11"));
   EXPECT_THAT(ids(read("GPU-a,1")), IsEmpty()) << "fits two";
@@ -112,10 +107,13 @@ TEST(AffinityMask, PassesOverWhatItDoesNotKnow) {
                             .gpu("b", 16_GiB)
                             .with(of_kind(DeviceKind::intel_gpu, 1))
                             .build();
-  EXPECT_THAT(ids(parse_affinity_mask("1,7,0", host)), ElementsAre("a", "b"));
-  EXPECT_THAT(ids(parse_affinity_mask("", host)), ElementsAre("a", "b"));
-  EXPECT_THAT(ids(parse_affinity_mask("1.0", host)), ElementsAre("b"));
-  EXPECT_THAT(ids(parse_affinity_mask("-1", host)), IsEmpty());
+  EXPECT_THAT(ids(read_visible_list(facts_of(DeviceKind::intel_gpu), "1,7,0", host)),
+              ElementsAre("a", "b"));
+  EXPECT_THAT(ids(read_visible_list(facts_of(DeviceKind::intel_gpu), "", host)),
+              ElementsAre("a", "b"));
+  EXPECT_THAT(ids(read_visible_list(facts_of(DeviceKind::intel_gpu), "1.0", host)),
+              ElementsAre("b"));
+  EXPECT_THAT(ids(read_visible_list(facts_of(DeviceKind::intel_gpu), "-1", host)), IsEmpty());
 }
 
 TEST(AscendVisibleDevices, MustAscend) {
@@ -125,10 +123,12 @@ TEST(AscendVisibleDevices, MustAscend) {
                             .gpu("b", 64_GiB)
                             .with(of_kind(DeviceKind::ascend_npu, 1))
                             .build();
-  EXPECT_THAT(ids(parse_ascend_visible_devices("0,1", host)), ElementsAre("a", "b"));
-  EXPECT_THAT(ids(parse_ascend_visible_devices("1,0", host)), IsEmpty());
-  EXPECT_THAT(ids(parse_ascend_visible_devices("0, 1", host)), ElementsAre("a"));
-  EXPECT_THAT(ids(parse_ascend_visible_devices("-1", host)), IsEmpty());
+  EXPECT_THAT(ids(read_visible_list(facts_of(DeviceKind::ascend_npu), "0,1", host)),
+              ElementsAre("a", "b"));
+  EXPECT_THAT(ids(read_visible_list(facts_of(DeviceKind::ascend_npu), "1,0", host)), IsEmpty());
+  EXPECT_THAT(ids(read_visible_list(facts_of(DeviceKind::ascend_npu), "0, 1", host)),
+              ElementsAre("a"));
+  EXPECT_THAT(ids(read_visible_list(facts_of(DeviceKind::ascend_npu), "-1", host)), IsEmpty());
   // What berth writes ascends, whatever the order of the choice.
   EXPECT_EQ(write_visible_devices({DeviceId("b"), DeviceId("a")}, VisibleFormat::indices, host)
                 .value_or(""),
@@ -144,16 +144,18 @@ TEST(DevicesLeft, EachMakersVariableLimitsItsOwn) {
     return visible && *visible ? ids(**visible) : std::vector<std::string>{"unlimited"};
   };
   EXPECT_THAT(left({}), ElementsAre("unlimited"));
-  EXPECT_THAT(left({.rocr = "1"}), ElementsAre("GPU-ab11", "GPU-n0", "GPU-n1"));
-  EXPECT_THAT(left({.cuda = "0", .cuda_order = "PCI_BUS_ID"}),
+  EXPECT_THAT(left({{"ROCR_VISIBLE_DEVICES", "1"}}), ElementsAre("GPU-ab11", "GPU-n0", "GPU-n1"));
+  EXPECT_THAT(left({{"CUDA_VISIBLE_DEVICES", "0"}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}}),
               ElementsAre("GPU-n0", "GPU-aa00", "GPU-ab11", "GPU-bb22"));
-  EXPECT_THAT(left({.rocr = "1,2", .hip = "1"}), ElementsAre("GPU-bb22", "GPU-n0", "GPU-n1"));
-  EXPECT_THAT(left({.rocr = "2", .hip = "2"}), ElementsAre("GPU-n0", "GPU-n1"))
+  EXPECT_THAT(left({{"ROCR_VISIBLE_DEVICES", "1,2"}, {"HIP_VISIBLE_DEVICES", "1"}}),
+              ElementsAre("GPU-bb22", "GPU-n0", "GPU-n1"));
+  EXPECT_THAT(left({{"ROCR_VISIBLE_DEVICES", "2"}, {"HIP_VISIBLE_DEVICES", "2"}}),
+              ElementsAre("GPU-n0", "GPU-n1"))
       << "HIP numbers what ROCr has left";
 }
 
 TEST(DevicesLeft, HipReadsCudasVariableWhereThereIsNoneOfNvidias) {
-  const auto visible = devices_left_by({.cuda = "2"}, three_of_amd());
+  const auto visible = devices_left_by({{"CUDA_VISIBLE_DEVICES", "2"}}, three_of_amd());
   ASSERT_TRUE(visible && *visible);
   EXPECT_THAT(ids(**visible), ElementsAre("GPU-bb22"));
 }
@@ -172,7 +174,7 @@ Snapshot two_of_each(std::vector<DeviceKind> kinds) {
 TEST(PlainNumbers, AreReadNoWiderThanAnyRuntimeMight) {
   const Snapshot host = two_of_each({DeviceKind::cambricon_mlu, DeviceKind::habana_gaudi});
   const auto read = [&](std::string_view list) {
-    return ids(parse_plain_numbers(list, DeviceKind::cambricon_mlu, host));
+    return ids(read_visible_list(facts_of(DeviceKind::cambricon_mlu), list, host));
   };
   EXPECT_THAT(read("1, 0"), ElementsAre("a1", "a0"));
   EXPECT_THAT(read("1,7,0"), ElementsAre("a1")) << "the unknown ends it";
@@ -181,16 +183,12 @@ TEST(PlainNumbers, AreReadNoWiderThanAnyRuntimeMight) {
   for (const char* none : {"", "-1", " "}) EXPECT_THAT(read(none), IsEmpty()) << none;
 }
 
-TEST(DevicesLeft, AMakerWhoseRuntimeIsNotKnownHasItsListToo) {
+TEST(DevicesLeft, EachKindsOwnVariableIsRead) {
   for (const DeviceKindFacts& facts : device_kinds()) {
-    if (!is_plainly_numbered(facts)) continue;
+    if (facts.visible_variable.empty() || facts.kind == DeviceKind::nvidia_mig) continue;
     const Snapshot host = two_of_each({facts.kind});
-    VisibleSettings settings;
-    if (facts.visible_variable == "CUDA_VISIBLE_DEVICES") {
-      settings.cuda = "1";
-    } else {
-      settings.plain = {{facts.kind, "1"}};
-    }
+    const VisibleSettings settings = {{std::string(facts.visible_variable), "1"},
+                                      {std::string(facts.order_variable), "PCI_BUS_ID"}};
     const auto left = devices_left_by(settings, host);
     ASSERT_TRUE(left && *left) << facts.name;
     EXPECT_THAT(ids(**left), ElementsAre("a1")) << facts.name;
@@ -201,7 +199,8 @@ TEST(DevicesLeft, AMakerWhoseRuntimeIsNotKnownHasItsListToo) {
 
 TEST(DevicesLeft, CudasVariableIsNvidiasWhereBothAreThere) {
   const Snapshot host = two_of_each({DeviceKind::nvidia_gpu, DeviceKind::metax_gpu});
-  const auto left = devices_left_by({.cuda = "1", .cuda_order = "PCI_BUS_ID"}, host);
+  const auto left =
+      devices_left_by({{"CUDA_VISIBLE_DEVICES", "1"}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}}, host);
   ASSERT_TRUE(left && *left);
   EXPECT_THAT(ids(**left), ElementsAre("a1", "b0", "b1"));
 }
@@ -386,11 +385,44 @@ TEST(NumbersInProgram, ThatOnlyCudaKnowsAreNotToldAndThoseOfOthersAre) {
   EXPECT_FALSE(told.contains("A0"));
 }
 
-TEST(VisibleSettings, HaveTheEarlierNameOfAVariableWhereTheNewOneIsNotSet) {
-  EXPECT_EQ(settings_of({{"TPU_VISIBLE_DEVICES", "1"}}).plain.at(DeviceKind::google_tpu), "1");
-  EXPECT_EQ(settings_of({{"TPU_VISIBLE_DEVICES", "1"}, {"TPU_VISIBLE_CHIPS", "2"}})
-                .plain.at(DeviceKind::google_tpu),
-            "2");
+TEST(OtherVariables, HaveTheEarlierNameOfAVariableWhereTheNewOneIsNotSet) {
+  const Snapshot host = two_of_each({DeviceKind::google_tpu});
+  const auto only = [&](std::map<std::string, std::string> variables) {
+    const auto found = other_variables(settings_of(std::move(variables)), host);
+    return found.size() == 1 ? std::string(found[0].name) + "=" + found[0].value : "";
+  };
+  EXPECT_EQ(only({{"TPU_VISIBLE_DEVICES", "1"}}), "TPU_VISIBLE_DEVICES=1");
+  EXPECT_EQ(only({{"TPU_VISIBLE_DEVICES", "1"}, {"TPU_VISIBLE_CHIPS", "0"}}),
+            "TPU_VISIBLE_CHIPS=0");
+}
+
+TEST(OtherVariables, OfRocmAreBothLayersEachWithItsOwnMistakes) {
+  const auto found = other_variables(
+      {{"ROCR_VISIBLE_DEVICES", "1,9"}, {"HIP_VISIBLE_DEVICES", "0,5"}}, three_of_amd());
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].name, "ROCR_VISIBLE_DEVICES");
+  EXPECT_THAT(found[0].read.remarks, SizeIs(1));
+  EXPECT_EQ(found[1].value, "0,5");
+  EXPECT_THAT(found[1].read.devices, ElementsAre(DeviceId("GPU-ab11")));
+  ASSERT_THAT(found[1].read.remarks, SizeIs(1));
+  EXPECT_THAT(found[1].read.remarks[0].english(), HasSubstr("entry 2"));
+}
+
+TEST(OtherVariables, OfHipAreCudasWhereItsOwnSaysNothingAndNvidiaHasNoDevice) {
+  const VisibleSettings settings = {{"CUDA_VISIBLE_DEVICES", "1"}, {"HIP_VISIBLE_DEVICES", ""}};
+  EXPECT_EQ(other_variables(settings, three_of_amd()).back().name, "CUDA_VISIBLE_DEVICES");
+  EXPECT_THAT(other_variables(settings, two_of_each({DeviceKind::nvidia_gpu})), IsEmpty());
+  EXPECT_TRUE(other_variables({{"HIP_VISIBLE_DEVICES", ""}}, three_of_amd())[0].is_as_unset);
+  EXPECT_FALSE(devices_left_by({{"HIP_VISIBLE_DEVICES", ""}}, three_of_amd()).value())
+      << "an empty list limits nothing";
+}
+
+TEST(DevicesLeft, CudasListIsNotReadAgainWhereHipsOwnIsSet) {
+  const auto left = devices_left_by({{"CUDA_VISIBLE_DEVICES", "7"}, {"HIP_VISIBLE_DEVICES", "1"}},
+                                    three_of_amd());
+  ASSERT_TRUE(left && *left);
+  EXPECT_THAT(ids(**left), ElementsAre("GPU-ab11"));
+  EXPECT_THAT((*left)->remarks, IsEmpty());
 }
 
 }  // namespace

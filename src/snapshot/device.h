@@ -6,6 +6,7 @@
 // To add a reading: a member here, a row in snapshot/fields.cc, which says whether it is a fact,
 // and the probe that fills it.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,6 +41,11 @@ enum class DeviceKind {
   aws_neuron,
   other  // the last
 };
+
+/// What computes on a device, and numbers devices in its own order. Here for the sake of a new
+/// vendor: it and its kinds are said once, what they are like in snapshot/device_kind_rows.h.
+enum class Runtime : std::uint8_t { none, cuda, rocm, level_zero, cann };
+constexpr std::size_t runtime_count = 5;
 
 /// Why clocks are not as high as they could be. The numbers stand in formats
 /// (`throttle_reasons_mask`); a source translates its vendor's into them.

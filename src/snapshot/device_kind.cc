@@ -10,7 +10,6 @@
 namespace berth {
 
 namespace {
-using kind_rows::Setting;
 constexpr std::span<const DeviceKindFacts> kinds = kind_rows::all;
 
 // --- what the table has to have, so that the compiler names what a new kind lacks ----------------
@@ -42,22 +41,8 @@ constexpr bool is_complete(const DeviceKindFacts& facts) {
 static_assert(std::ranges::all_of(kinds, is_complete),
               "a supported kind says its files, its source, and what hides it");
 
-/// The union of one list of all kinds.
-template <auto List>
-constexpr auto all_of_kinds() {
-  using Entry =
-      typename std::remove_cvref_t<decltype(std::declval<DeviceKindFacts>().*List)>::value_type;
-  kind_rows::Distinct<Entry> found;
-  for (const DeviceKindFacts& facts : kinds) {
-    for (const Entry& entry : facts.*List) found.add(entry);
-  }
-  return found;
-}
-constexpr auto file_beginnings = all_of_kinds<&DeviceKindFacts::file_beginnings>();
-constexpr auto numbered = all_of_kinds<&DeviceKindFacts::numbered_files>();
-constexpr auto hiding = all_of_kinds<&DeviceKindFacts::hiding>();
-// JAX takes a TPU, or complains, all the same.
-constexpr Setting framework_without_devices = {"JAX_PLATFORMS", "cpu"};
+constexpr auto file_beginnings = kind_rows::all_of_kinds<&DeviceKindFacts::file_beginnings>();
+constexpr auto numbered = kind_rows::all_of_kinds<&DeviceKindFacts::numbered_files>();
 }  // namespace
 
 std::span<const DeviceKindFacts> device_kinds() { return kinds; }
@@ -125,16 +110,6 @@ std::optional<std::vector<std::string>> files_for_container(
     add(std::string(facts.card_file) + std::to_string(*minor));
   }
   return files;
-}
-
-std::span<const std::pair<std::string_view, std::string_view>> cpu_only_variables() {
-  static constexpr auto all = [] {
-    std::array<Setting, hiding.count + 1> settings{};
-    std::copy_n(hiding.entries.begin(), hiding.count, settings.begin());
-    settings.back() = framework_without_devices;
-    return settings;
-  }();
-  return all;
 }
 
 std::span<const std::string_view> device_file_beginnings() {

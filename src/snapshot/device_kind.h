@@ -15,16 +15,29 @@
 
 namespace berth {
 
-/// What computes on a device, and numbers devices in its own order.
-enum class Runtime : std::uint8_t { none, cuda, rocm, level_zero, cann };
-constexpr std::size_t runtime_count = 5;
-
 /// The vendor whose versions stand under keys that name none: formats had them before others'.
 constexpr Runtime unnamed_vendor = Runtime::cuda;
+
+/// How a runtime reads the list of its visible variable (place/visible_others.h).
+enum class ListSyntax : std::uint8_t {
+  numbers,  // how is not known: no wider than any runtime might
+  cuda,     // place/visible_devices.h
+  rocr,
+  level_zero,
+  ascending,
+};
 
 /// The meaning of VendorSoftware::runtime. A driver that brings the runtime along tells the highest
 /// version that it supports; else it is the installed one.
 enum class RuntimeVersion : std::uint8_t { supported, installed };
+
+/// What PyTorch has for a runtime's devices.
+struct TorchFacts {
+  std::string_view device_type;   // "xpu", before its number of one
+  std::string_view build_mark;    // in the version of its build for them: "+xpu"; empty: none
+  std::string_view package = {};  // which adds them to any build
+  std::string_view how_to_get;    // through tr(); empty: doctor does not judge builds for them
+};
 
 struct DeviceKindFacts {
   DeviceKind kind;
@@ -45,6 +58,7 @@ struct DeviceKindFacts {
   std::span<const std::string_view> file_beginnings;
   /// What keeps programs off all of its devices: {variable, value} each.
   std::span<const std::pair<std::string_view, std::string_view>> hiding;
+  ListSyntax list_syntax = ListSyntax::numbers;
   std::string_view card_file = {};  // a card's own, before its minor number; empty: not known
   /// What the path of a file that is one card's, or one part's, begins with, before its number.
   std::span<const std::string_view> numbered_files = {};
@@ -52,6 +66,7 @@ struct DeviceKindFacts {
   /// By which an image or a command tells an engine's toolkit, or a runtime, what to give.
   std::string_view toolkit_variable = {};
   std::string_view word = {};  // of `--kind`, a maker's for all its kinds; empty: none
+  TorchFacts torch = {};
   /// Read behind the visible one, as numbers of what that has left; empty: there is none.
   std::string_view second_variable = {};
   /// What would number anew the devices that the visible variable leaves: taken from a job.
@@ -68,8 +83,6 @@ struct DeviceKindFacts {
   /// Its load may be shown as 100 % while nobody uses it: where the driver lists all processes,
   /// nobody listed is nobody.
   bool load_may_lie = false;
-  /// Its list of numbers must ascend, or the runtime shows nothing (Ascend).
-  bool list_ascends = false;
   /// What its programs open beside its own file.
   std::span<const std::string_view> further_files = {};
   /// A container gets it by its files alone, as the maker's documents say: its own and those.
@@ -119,10 +132,6 @@ struct DeviceKindFacts {
 /// given so, or its file is not known.
 [[nodiscard]] std::optional<std::vector<std::string>> files_for_container(
     const std::vector<const Device*>& devices);
-/// Whether its variable is read as plain numbers: how its maker's programs read it is not known.
-[[nodiscard]] inline bool is_plainly_numbered(const DeviceKindFacts& facts) {
-  return facts.runtime == Runtime::none && !facts.visible_variable.empty();
-}
 /// Whether programs of this runtime compute on it.
 [[nodiscard]] inline bool is_of(Runtime runtime, const Device& device) {
   return facts_of(device.kind).runtime == runtime;
@@ -140,9 +149,5 @@ struct DeviceKindFacts {
 
 /// What the path of one card's own file begins with, before its number, all kinds together.
 [[nodiscard]] std::span<const std::string_view> numbered_files();
-
-/// Every variable that makes programs see no device of any kind, as {name, value}; the frameworks'
-/// own switches included (JAX_PLATFORMS=cpu).
-[[nodiscard]] std::span<const std::pair<std::string_view, std::string_view>> cpu_only_variables();
 
 }  // namespace berth

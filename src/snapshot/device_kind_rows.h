@@ -48,11 +48,13 @@ inline constexpr DeviceKindFacts nvidia{
     .is_supported = true,
     .file_beginnings = files_nvidia,
     .hiding = hiding_nvidia,
+    .list_syntax = ListSyntax::cuda,
     .card_file = "/dev/nvidia",
     .numbered_files = numbered_nvidia,
     .cdi_kind = "nvidia.com/gpu",
     .toolkit_variable = "NVIDIA_VISIBLE_DEVICES",
     .word = "nvidia",
+    .torch = {.device_type = "cuda"},
     .further_files = further_nvidia,
     .file_maker = "nvidia-modprobe -u -c=",
     .part_table = "/proc/driver/nvidia-caps/mig-minors",
@@ -105,11 +107,16 @@ inline constexpr DeviceKindFacts amd{
     .is_supported = true,
     .file_beginnings = files_amd,
     .hiding = hiding_amd,
+    .list_syntax = ListSyntax::rocr,
     .card_file = "/dev/dri/renderD",
     .numbered_files = numbered_of_drm,
     .cdi_kind = "amd.com/gpu",
     .toolkit_variable = "AMD_VISIBLE_DEVICES",
     .word = "amd",
+    .torch = {.device_type = "cuda",
+              .how_to_get =
+                  as_key("install PyTorch's build for ROCm (its version ends in +rocm and "
+                         "a number)")},
     .second_variable = "HIP_VISIBLE_DEVICES",
     .removed_variables = renumber_amd,
     .has_numbered_parts = true,
@@ -152,10 +159,15 @@ inline constexpr DeviceKindFacts intel{
     .is_supported = true,
     .file_beginnings = files_of_drm,
     .hiding = hiding_intel,
+    .list_syntax = ListSyntax::level_zero,
     .card_file = "/dev/dri/renderD",
     .numbered_files = numbered_of_drm,
     .cdi_kind = "intel.com/gpu",
     .word = "intel",
+    .torch = {.device_type = "xpu",
+              .build_mark = "+xpu",
+              .package = "intel_extension_for_pytorch",
+              .how_to_get = as_key("install PyTorch's build for XPU (its version ends in +xpu)")},
     .removed_variables = renumber_intel,
     .used_is_sum_because = as_key("its driver tells used memory to CAP_PERFMON alone, and what all "
                                   "processes hold can be added up by root"),
@@ -191,12 +203,15 @@ inline constexpr DeviceKindFacts ascend{
     .is_supported = true,
     .file_beginnings = files_ascend,
     .hiding = hiding_ascend,
+    .list_syntax = ListSyntax::ascending,
     .card_file = "/dev/davinci",
     .numbered_files = numbered_ascend,
     .toolkit_variable = "ASCEND_VISIBLE_DEVICES",
     .word = "ascend",
+    .torch = {.device_type = "npu",
+              .package = "torch_npu",
+              .how_to_get = as_key("install torch_npu of the same version as torch")},
     .idle_memory = Bytes{std::uint64_t{4} << 30U},  // 3.1 to 3.4 GB of an idle 910B
-    .list_ascends = true,
     .further_files = further_ascend,
     .is_given_by_files = true,
     .name_in_pci_ids = "Huawei Technologies Co., Ltd.",
@@ -255,6 +270,8 @@ constexpr DeviceKindFacts hygon() {
   facts.source = "hycu";
   facts.runtime = Runtime::rocm;
   facts.runtime_name = "ROCm";
+  facts.list_syntax = amd.list_syntax;
+  facts.torch = amd.torch;
   facts.second_variable = amd.second_variable;
   facts.removed_variables = renumber_amd;
   facts.idle_memory = amd.idle_memory;
@@ -334,6 +351,19 @@ struct Distinct {
   }
 };
 
+/// The union of one list of all kinds.
+template <auto List>
+constexpr auto all_of_kinds() {
+  using Entry =
+      typename std::remove_cvref_t<decltype(std::declval<DeviceKindFacts>().*List)>::value_type;
+  Distinct<Entry> found;
+  for (const DeviceKindFacts& facts : all) {
+    for (const Entry& entry : facts.*List) found.add(entry);
+  }
+  return found;
+}
+inline constexpr auto hiding = all_of_kinds<&DeviceKindFacts::hiding>();
+
 inline constexpr auto variables = [] {
   Distinct<Name> found;
   for (const DeviceKindFacts& facts : all) {
@@ -352,6 +382,14 @@ inline constexpr auto told_variables = [] {
   std::array<std::string_view, kind_rows::variables.count> names;
   std::copy_n(kind_rows::variables.entries.begin(), names.size(), names.begin());
   return names;
+}();
+
+/// {variable, value}: what keeps a program off the devices of all kinds.
+inline constexpr auto cpu_only_variables = [] {
+  std::array<kind_rows::Setting, kind_rows::hiding.count + 1> settings{};
+  std::copy_n(kind_rows::hiding.entries.begin(), kind_rows::hiding.count, settings.begin());
+  settings.back() = {"JAX_PLATFORMS", "cpu"};  // it takes a TPU, or complains, all the same
+  return settings;
 }();
 
 }  // namespace berth

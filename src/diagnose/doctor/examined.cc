@@ -42,6 +42,15 @@ bool driver_works(const Examined& host) { return !working_gpus(host).empty(); }
 
 bool is_elsewhere(const Examined& host) { return !host.facts.kernel; }
 
+std::optional<Runtime> other_runtime_of(const FrameworkBuild& build) {
+  if (build.is_rocm) return Runtime::rocm;
+  for (const DeviceKindFacts& facts : device_kinds()) {
+    const std::string_view mark = facts.torch.build_mark;
+    if (!mark.empty() && build.version.find(mark) != std::string::npos) return facts.runtime;
+  }
+  return std::nullopt;
+}
+
 bool is_container(const Examined& host) {
   const auto& container = host.facts.container;
   return container.get() && !container.get()->empty();

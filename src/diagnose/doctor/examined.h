@@ -9,6 +9,7 @@
 
 #include "host_environment/gpu_proof.h"
 #include "host_environment/host_facts.h"
+#include "place/visible_others.h"
 #include "snapshot/finding.h"
 #include "snapshot/snapshot.h"
 
@@ -30,21 +31,14 @@ struct VisibleList {
   std::vector<Token> tokens;
 };
 
-/// A variable of another maker's. HIP_VISIBLE_DEVICES is read behind ROCR_VISIBLE_DEVICES, as it
-/// is; CUDA_VISIBLE_DEVICES stands here where HIP reads it.
-struct OtherVariable {
-  std::string name;
-  VisibleList list;
-};
-
 struct Examined {
   Snapshot snapshot;
   HostFacts facts;
   std::optional<VisibleList> visible;  // nothing: CUDA_VISIBLE_DEVICES is not set
   /// NVIDIA_VISIBLE_DEVICES, value and entries alone. Nothing: not set, "all", or no container.
   std::optional<VisibleList> given;
-  std::vector<OtherVariable> others = {};  // those that are set and whose devices are here
-  std::vector<GpuProof> gpu_proofs;        // empty: nobody asked for it
+  std::vector<VisibleVariable> others = {};  // of other makers
+  std::vector<GpuProof> gpu_proofs;          // empty: nobody asked for it
 };
 
 namespace doctor {
@@ -65,6 +59,8 @@ namespace doctor {
 [[nodiscard]] std::string names_of(const std::vector<const Device*>& devices);
 /// As an argument of -i: "0,1,3".
 [[nodiscard]] std::string index_list(const std::vector<const Device*>& devices);
+/// Of another maker than NVIDIA, on whose devices a build computes. Nothing: no file says so.
+[[nodiscard]] std::optional<Runtime> other_runtime_of(const FrameworkBuild& build);
 /// The device that libcuda means; null: the driver's list has none of that UUID.
 [[nodiscard]] const Device* device_of(const CudaDevice& cuda, const Snapshot& snapshot);
 [[nodiscard]] std::string capability_text(ComputeCapability capability);

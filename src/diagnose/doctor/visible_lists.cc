@@ -92,9 +92,12 @@ Sentence given_by(std::string_view entry, const Snapshot& snapshot) {
 
 std::optional<VisibleList> visible_list(const VisibleSettings& settings, const Snapshot& snapshot,
                                         std::string_view user) {
-  if (!settings.cuda) return std::nullopt;
-  const std::string& value = *settings.cuda;
-  const bool is_by_address = settings.cuda_order == facts_of(DeviceKind::nvidia_gpu).order_value;
+  const DeviceKindFacts& cuda = facts_of(Runtime::cuda);
+  const auto set = settings.find(cuda.visible_variable);
+  if (set == settings.end()) return std::nullopt;
+  const std::string& value = set->second;
+  const auto order = settings.find(cuda.order_variable);
+  const bool is_by_address = order != settings.end() && order->second == cuda.order_value;
   const DeviceOrder meant = is_by_address ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first;
   VisibleList list{.value = value, .tokens = tokens_of(value, meant, snapshot)};
   // A user that hides all devices on purpose has made no mistake.
@@ -111,56 +114,6 @@ std::optional<VisibleList> visible_list(const VisibleSettings& settings, const S
   }
   if (read && !is_meant) list.corrected = read->corrected;
   return list;
-}
-
-std::vector<OtherVariable> other_variables(const VisibleSettings& settings,
-                                           const Snapshot& snapshot) {
-  const std::optional<std::string>& rocr = settings.rocr;
-  std::vector<OtherVariable> found;
-  const auto has = [&](Runtime runtime) {
-    return std::ranges::any_of(snapshot.devices,
-                               [&](const Device& device) { return is_of(runtime, device); });
-  };
-  const auto add = [&](const char* name, const std::string& value, VisibleDevices read) {
-    found.push_back({.name = name,
-                     .list = {.value = value,
-                              .devices = std::move(read.devices),
-                              .remarks = std::move(read.remarks)}});
-  };
-  VisibleDevices by_rocr;
-  if (rocr) by_rocr = parse_rocr_visible_devices(*rocr, snapshot);
-  if (rocr && has(Runtime::rocm)) add("ROCR_VISIBLE_DEVICES", *rocr, by_rocr);
-  const auto behind = [&](const char* name, const std::string& value, const VisibleSettings& both) {
-    const auto left = devices_left_by(both, snapshot);
-    VisibleDevices of_rocm;
-    if (left && *left) of_rocm = **left;
-    std::erase_if(of_rocm.devices, [&](const DeviceId& id) {
-      const Device* device = find_device(id, snapshot);
-      return device == nullptr || !is_of(Runtime::rocm, *device);
-    });
-    // Those of ROCR's own list, which come first, are told with that.
-    const std::size_t known = std::min(by_rocr.remarks.size(), of_rocm.remarks.size());
-    of_rocm.remarks.erase(of_rocm.remarks.begin(),
-                          of_rocm.remarks.begin() + static_cast<std::ptrdiff_t>(known));
-    add(name, value, std::move(of_rocm));
-  };
-  const std::optional<std::string>& hip = settings.hip;
-  if (hip && has(Runtime::rocm)) {
-    behind("HIP_VISIBLE_DEVICES", *hip, {.rocr = rocr, .hip = hip});
-  }
-  const std::optional<std::string>& cuda = settings.cuda;
-  if (cuda && hip.value_or("").empty() && has(Runtime::rocm) && !has(Runtime::cuda)) {
-    behind("CUDA_VISIBLE_DEVICES", *cuda, {.cuda = cuda, .rocr = rocr});
-  }
-  if (settings.affinity_mask && has(Runtime::level_zero)) {
-    add("ZE_AFFINITY_MASK", *settings.affinity_mask,
-        parse_affinity_mask(*settings.affinity_mask, snapshot));
-  }
-  if (settings.ascend && has(Runtime::cann)) {
-    add("ASCEND_RT_VISIBLE_DEVICES", *settings.ascend,
-        parse_ascend_visible_devices(*settings.ascend, snapshot));
-  }
-  return found;
 }
 
 std::optional<VisibleList> given_list(const std::optional<std::string>& value,

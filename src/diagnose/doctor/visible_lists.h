@@ -18,10 +18,6 @@ namespace berth::doctor {
                                                       const Snapshot& snapshot,
                                                       std::string_view user);
 
-/// Those of other makers that are set and have devices here.
-[[nodiscard]] std::vector<OtherVariable> other_variables(const VisibleSettings& settings,
-                                                         const Snapshot& snapshot);
-
 /// What NVIDIA_VISIBLE_DEVICES asks NVIDIA's container toolkit for. Nothing: it is not set, "all",
 /// or this is no container.
 [[nodiscard]] std::optional<VisibleList> given_list(const std::optional<std::string>& value,

@@ -27,7 +27,7 @@ Snapshot cards_of(DeviceKind kind) {
 }
 
 TEST(VisibleLists, EachEntryIsTheDeviceThatItNamesByItself) {
-  const auto list = visible_list({.cuda = "1, 0"}, healthy().snapshot, "");
+  const auto list = visible_list({{"CUDA_VISIBLE_DEVICES", "1, 0"}}, healthy().snapshot, "");
   EXPECT_THAT(told(list), ElementsAre("\"1\" GPU 1, NVIDIA Test GPU (GPU-b)",
                                       "\"0\" GPU 0, NVIDIA Test GPU (GPU-a)"));
   EXPECT_THAT(list->devices, ElementsAre(DeviceId("GPU-b"), DeviceId("GPU-a")));
@@ -35,7 +35,7 @@ TEST(VisibleLists, EachEntryIsTheDeviceThatItNamesByItself) {
 }
 
 TEST(VisibleLists, BehindTheEntryThatEndsTheListNothingIsRead) {
-  const auto list = visible_list({.cuda = "0,7,1"}, healthy().snapshot, "");
+  const auto list = visible_list({{"CUDA_VISIBLE_DEVICES", "0,7,1"}}, healthy().snapshot, "");
   EXPECT_THAT(told(list), ElementsAre("\"0\" GPU 0, NVIDIA Test GPU (GPU-a)",
                                       "\"7\" " + list->remarks.at(0).english(),
                                       "\"1\" not read: the list had ended"));
@@ -43,7 +43,7 @@ TEST(VisibleLists, BehindTheEntryThatEndsTheListNothingIsRead) {
 }
 
 TEST(VisibleLists, WhoHidesAllOnPurposeIsNotCorrected) {
-  const auto list = visible_list({.cuda = "-1"}, healthy().snapshot, "");
+  const auto list = visible_list({{"CUDA_VISIBLE_DEVICES", "-1"}}, healthy().snapshot, "");
   EXPECT_THAT(list->devices, IsEmpty());
   EXPECT_EQ(list->corrected, "");
 }
@@ -51,31 +51,13 @@ TEST(VisibleLists, WhoHidesAllOnPurposeIsNotCorrected) {
 TEST(VisibleLists, OfUnlikeCardsANumberIsUnclearWithoutTheOrder) {
   Snapshot unlike = healthy().snapshot;
   unlike.devices[1].name = std::string("NVIDIA Other");
-  const auto list = visible_list({.cuda = "1"}, unlike, "");
+  const auto list = visible_list({{"CUDA_VISIBLE_DEVICES", "1"}}, unlike, "");
   EXPECT_FALSE(list->unclear.empty());
   EXPECT_THAT(told(list), ElementsAre("\"1\" not to be told: the cards differ"));
-  const auto ordered = visible_list({.cuda = "1", .cuda_order = "PCI_BUS_ID"}, unlike, "");
+  const auto ordered = visible_list(
+      {{"CUDA_VISIBLE_DEVICES", "1"}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}}, unlike, "");
   EXPECT_TRUE(ordered->unclear.empty());
   EXPECT_THAT(ordered->devices, ElementsAre(DeviceId("GPU-b")));
-}
-
-TEST(VisibleLists, HipNumbersWhatRocrLeavesAndTellsItsOwnMistakesAlone) {
-  const Snapshot snapshot = cards_of(DeviceKind::amd_gpu);
-  const auto found = other_variables({.rocr = "1,9", .hip = "0,5"}, snapshot);
-  ASSERT_EQ(found.size(), 2);
-  EXPECT_EQ(found[0].name, "ROCR_VISIBLE_DEVICES");
-  EXPECT_EQ(found[0].list.remarks.size(), 1);
-  EXPECT_EQ(found[1].list.value, "0,5");
-  EXPECT_THAT(found[1].list.devices, ElementsAre(DeviceId("GPU-b")));
-  ASSERT_EQ(found[1].list.remarks.size(), 1);
-  EXPECT_THAT(found[1].list.remarks[0].english(), ::testing::HasSubstr("HIP_VISIBLE_DEVICES"));
-}
-
-TEST(VisibleLists, CudasVariableIsHipsWhereHipHasNoneAndCudaNoDevice) {
-  const VisibleSettings settings{.cuda = "1", .hip = ""};
-  EXPECT_EQ(other_variables(settings, cards_of(DeviceKind::amd_gpu)).back().name,
-            "CUDA_VISIBLE_DEVICES");
-  EXPECT_THAT(other_variables(settings, healthy().snapshot), IsEmpty());
 }
 
 TEST(VisibleLists, AContainersNumbersAreTheHosts) {

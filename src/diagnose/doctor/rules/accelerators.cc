@@ -2,7 +2,6 @@
 // container, or a build of PyTorch for another maker.
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "base/sentence.h"
@@ -16,7 +15,6 @@ namespace {
 
 constexpr std::string_view kfd = "/dev/kfd";
 constexpr std::string_view render = "/dev/dri/renderD";
-constexpr std::string_view manager = "/dev/davinci_manager";
 
 std::vector<const Device*> devices_of(Runtime runtime, const Examined& host) {
   std::vector<const Device*> found;
@@ -35,36 +33,36 @@ bool has_file_like(std::string_view beginning, const Examined& host) {
 }
 
 /// By what programs of a runtime reach its devices.
-std::vector<std::string_view> files_of(Runtime runtime) {
-  switch (runtime) {
-    case Runtime::rocm:
-      return {kfd, render};
-    case Runtime::level_zero:
-      return {render};
-    case Runtime::cann:
-      return {manager, "/dev/davinci"};
-    case Runtime::cuda:
-    case Runtime::none:
-      break;
-  }
-  return {};
+std::vector<std::string_view> files_of(const DeviceKindFacts& facts) {
+  std::vector<std::string_view> files(facts.further_files.begin(), facts.further_files.end());
+  if (!facts.card_file.empty()) files.push_back(facts.card_file);
+  return files;
 }
 
-constexpr std::array others = {Runtime::rocm, Runtime::level_zero, Runtime::cann};
+/// The first row of each runtime but CUDA.
+std::vector<const DeviceKindFacts*> other_runtimes() {
+  std::vector<const DeviceKindFacts*> found;
+  for (const DeviceKindFacts& facts : device_kinds()) {
+    const bool is_other = facts.runtime != Runtime::none && facts.runtime != Runtime::cuda;
+    if (is_other && &facts == &facts_of(facts.runtime)) found.push_back(&facts);
+  }
+  return found;
+}
 
-std::vector<std::string> example_files(Runtime runtime) {
-  const DeviceKindFacts& facts = facts_of(runtime);
-  std::vector<std::string> files(facts.further_files.begin(), facts.further_files.end());
-  files.push_back(std::string(facts.card_file) + "N");
+std::vector<std::string> example_files(const DeviceKindFacts& facts) {
+  const auto known = files_of(facts);
+  std::vector<std::string> files(known.begin(), known.end());
+  if (!facts.card_file.empty()) files.back() += 'N';
   return files;
 }
 
 /// The command that starts a container with the devices, as the makers' documents say.
-std::string container_words(Runtime runtime, const std::vector<const Device*>& devices) {
+std::string container_words(const DeviceKindFacts& facts,
+                            const std::vector<const Device*>& devices) {
   std::string words = "docker run";
   const auto files = files_for_container(devices);
   // Where a driver tells no file's number: one as an example.
-  for (const std::string& file : files ? *files : example_files(runtime)) {
+  for (const std::string& file : files ? *files : example_files(facts)) {
     words += " --device " + file;
   }
   return words + " …";
@@ -73,18 +71,17 @@ std::string container_words(Runtime runtime, const std::vector<const Device*>& d
 Findings container_without_accelerators(const Examined& host) {
   if (!is_container(host)) return {};
   Findings findings;
-  for (const Runtime runtime : others) {
-    const auto devices = devices_of(runtime, host);
+  for (const DeviceKindFacts* facts : other_runtimes()) {
+    const auto devices = devices_of(facts->runtime, host);
     if (devices.empty()) continue;
     Finding finding{
         .rule = "container_without_accelerators",
         .severity = Severity::error,
-        .title =
-            sentence("this container was started without {}'s devices", facts_of(runtime).vendor),
+        .title = sentence("this container was started without {}'s devices", facts->vendor),
         .evidence = {sentence("this is a container ({})", *host.facts.container.get())},
         .meaning = sentence("A container sees only the devices that it was started with."),
-        .steps = {{sentence("start it with them"), container_words(runtime, devices)}}};
-    for (const std::string_view file : files_of(runtime)) {
+        .steps = {{sentence("start it with them"), container_words(*facts, devices)}}};
+    for (const std::string_view file : files_of(*facts)) {
       if (has_file_like(file, host)) continue;
       finding.evidence.push_back(sentence("the bus has {} devices, and there is no {} here",
                                           devices.size(), std::string(file) + "…"));
@@ -151,27 +148,12 @@ const std::string* package(std::string_view name, const PythonEnvironment& pytho
 
 /// What a build of PyTorch computes on; nothing: the CPU, or no file says.
 std::optional<Runtime> runtime_of(const FrameworkBuild& torch, const PythonEnvironment& python) {
-  if (torch.is_rocm) return Runtime::rocm;
-  if (torch.version.find("+xpu") != std::string::npos) return Runtime::level_zero;
-  if (package("intel_extension_for_pytorch", python) != nullptr) return Runtime::level_zero;
-  if (package("torch_npu", python) != nullptr) return Runtime::cann;
+  if (const auto built_for = other_runtime_of(torch)) return built_for;
+  for (const DeviceKindFacts* facts : other_runtimes()) {
+    if (package(facts->torch.package, python) != nullptr) return facts->runtime;
+  }
   if (torch.cuda.get().value_or(std::nullopt)) return Runtime::cuda;
   return std::nullopt;
-}
-
-Sentence how_to_get(Runtime runtime) {
-  switch (runtime) {
-    case Runtime::rocm:
-      return sentence("install PyTorch's build for ROCm (its version ends in +rocm and a number)");
-    case Runtime::level_zero:
-      return sentence("install PyTorch's build for XPU (its version ends in +xpu)");
-    case Runtime::cann:
-      return sentence("install torch_npu of the same version as torch");
-    case Runtime::cuda:
-    case Runtime::none:
-      break;
-  }
-  return sentence("install PyTorch's build for CUDA");
 }
 
 /// For a machine without NVIDIA's GPUs. With them the rules of CUDA's builds judge.
@@ -179,8 +161,11 @@ Findings torch_of_another_maker(const Examined& host) {
   const PythonEnvironment& python = *host.facts.python;
   const FrameworkBuild* torch = python.framework("torch");
   if (torch == nullptr || driver_works(host)) return {};
-  const auto here = std::ranges::find_if(others, [&](Runtime one) { return has_any(one, host); });
-  if (here == others.end()) return {};
+  const auto runtimes = other_runtimes();
+  const auto here = std::ranges::find_if(runtimes, [&](const DeviceKindFacts* one) {
+    return !one->torch.how_to_get.empty() && has_any(one->runtime, host);
+  });
+  if (here == runtimes.end()) return {};
   const auto built_for = runtime_of(*torch, python);
   if (built_for && has_any(*built_for, host)) return {};
   if (!built_for && !torch->cuda.get()) return {};  // no file says what it was built for
@@ -189,13 +174,13 @@ Findings torch_of_another_maker(const Examined& host) {
       .severity = Severity::error,
       .title = built_for
                    ? sentence("this torch was built for {}, and the devices here are {}'s",
-                              facts_of(*built_for).runtime_name, facts_of(*here).vendor)
+                              facts_of(*built_for).runtime_name, (*here)->vendor)
                    : sentence("this torch was built for the CPU alone, and the devices here are "
                               "{}'s",
-                              facts_of(*here).vendor),
+                              (*here)->vendor),
       .evidence = {sentence("{} {} ({})", torch->name, torch->version, torch->cuda_source)},
       .meaning = sentence("It finds no device, and everything runs on the CPU."),
-      .steps = {{how_to_get(*here), ""}}};
+      .steps = {{Sentence((*here)->torch.how_to_get), ""}}};
   return {std::move(finding)};
 }
 

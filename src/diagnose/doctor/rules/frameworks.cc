@@ -60,12 +60,10 @@ Findings driver_too_old(const Examined& host) {
 
 /// Whether it computes on another maker's devices that this machine has, too.
 bool is_for_others(const FrameworkBuild& build, const Examined& host) {
-  const auto has = [&](Runtime runtime) {
-    return std::ranges::any_of(host.snapshot.devices,
-                               [&](const Device& device) { return is_of(runtime, device); });
-  };
-  const bool is_xpu = build.version.find("+xpu") != std::string::npos;
-  return (build.is_rocm && has(Runtime::rocm)) || (is_xpu && has(Runtime::level_zero));
+  const auto runtime = other_runtime_of(build);
+  return runtime && std::ranges::any_of(host.snapshot.devices, [&](const Device& device) {
+           return is_of(*runtime, device);
+         });
 }
 
 bool is_cpu_build(const FrameworkBuild& build) {

@@ -18,43 +18,44 @@ constexpr std::string_view hip = "HIP_VISIBLE_DEVICES";
 constexpr std::string_view cuda = "CUDA_VISIBLE_DEVICES";
 constexpr std::string_view mask = "ZE_AFFINITY_MASK";
 
-const VisibleList* list_of(std::string_view variable, const Examined& host) {
-  const auto at = std::ranges::find(host.others, variable, &OtherVariable::name);
-  return at == host.others.end() ? nullptr : &at->list;
+/// Null: it is not set, or speaks of devices of which berth knows no runtime.
+const VisibleVariable* set_variable(std::string_view name, const Examined& host) {
+  const auto at = std::ranges::find_if(host.others, [&](const VisibleVariable& one) {
+    return one.name == name && one.of->runtime != Runtime::none;
+  });
+  return at == host.others.end() ? nullptr : &*at;
 }
 
-Sentence as_set(std::string_view variable, const VisibleList& list) {
-  return sentence("{}=\"{}\"", variable, list.value);
-}
+Sentence as_set(const VisibleVariable& one) { return sentence("{}=\"{}\"", one.name, one.value); }
 
 Finding::Step unset(std::string_view variable) {
   return {sentence("if that is not meant"), "unset " + std::string(variable)};
 }
 
-bool is_none(const VisibleList& list) {
-  const std::string_view value = trimmed(list.value);
+bool is_none(const VisibleVariable& one) {
+  const std::string_view value = trimmed(one.value);
   return value.empty() || value == "-1";
 }
 
 /// The variable that HIP reads: its own, or CUDA's if its own is not set or empty.
-const OtherVariable* second_of_rocm(const Examined& host) {
+const VisibleVariable* second_of_rocm(const Examined& host) {
   for (const std::string_view name : {hip, cuda}) {
-    const auto at = std::ranges::find(host.others, name, &OtherVariable::name);
-    if (at != host.others.end() && !at->list.value.empty()) return &*at;
+    const VisibleVariable* one = set_variable(name, host);
+    if (one != nullptr && !one->value.empty()) return one;
   }
   return nullptr;
 }
 
 Findings rocm_variables_disagree(const Examined& host) {
-  const VisibleList* first = list_of(rocr, host);
-  const OtherVariable* second = second_of_rocm(host);
-  if (first == nullptr || second == nullptr || is_none(*first) || is_none(second->list)) return {};
-  const bool leaves_none = second->list.devices.empty();
+  const VisibleVariable* first = set_variable(rocr, host);
+  const VisibleVariable* second = second_of_rocm(host);
+  if (first == nullptr || second == nullptr || is_none(*first) || is_none(*second)) return {};
+  const bool leaves_none = second->read.devices.empty();
   return {{.rule = "rocm_variables_disagree",
            .severity = leaves_none ? Severity::error : Severity::hint,
            .title = leaves_none ? sentence("two variables together leave ROCm no device")
                                 : sentence("two variables choose ROCm's devices"),
-           .evidence = {as_set(rocr, *first), as_set(second->name, second->list)},
+           .evidence = {as_set(*first), as_set(*second)},
            .meaning = sentence("{} comes first. {} then numbers what is left, from 0 on.", rocr,
                                second->name),
            .steps = {{sentence("name the devices by the first alone"),
@@ -63,13 +64,13 @@ Findings rocm_variables_disagree(const Examined& host) {
 
 Findings rocm_hidden(const Examined& host) {
   for (const std::string_view name : {rocr, hip, cuda}) {
-    const VisibleList* list = list_of(name, host);
+    const VisibleVariable* list = set_variable(name, host);
     if (list == nullptr || !is_none(*list)) continue;
     if (name != rocr && list->value.empty()) continue;  // HIP reads that as all
     return {{.rule = "rocm_hidden",
              .severity = Severity::warning,
              .title = sentence("{} hides every device from ROCm's programs", name),
-             .evidence = {as_set(name, *list)},
+             .evidence = {as_set(*list)},
              .meaning = sentence("PyTorch and others then compute on the CPU."),
              .steps = {unset(name)}}};
   }
@@ -79,13 +80,13 @@ Findings rocm_hidden(const Examined& host) {
 Findings empty_hides_nothing(const Examined& host) {
   Findings findings;
   for (const std::string_view name : {hip, mask}) {
-    const VisibleList* list = list_of(name, host);
+    const VisibleVariable* list = set_variable(name, host);
     if (list == nullptr || !list->value.empty()) continue;
     const std::string hides = std::string(name) + "=-1";
     findings.push_back({.rule = "empty_hides_nothing",
                         .severity = Severity::hint,
                         .title = sentence("{} is empty, and that hides no device", name),
-                        .evidence = {as_set(name, *list)},
+                        .evidence = {as_set(*list)},
                         .meaning = sentence("Its runtime reads an empty value as if it were not "
                                             "set; -1 hides all."),
                         .steps = {{sentence("to hide all devices"), "export " + hides},
@@ -95,13 +96,13 @@ Findings empty_hides_nothing(const Examined& host) {
 }
 
 Findings cuda_is_hips(const Examined& host) {
-  const VisibleList* list = list_of(cuda, host);
+  const VisibleVariable* list = set_variable(cuda, host);
   // A list that hides all is the other rule's. With ROCR's list both are told.
-  if (list == nullptr || is_none(*list) || list_of(rocr, host) != nullptr) return {};
+  if (list == nullptr || is_none(*list) || set_variable(rocr, host) != nullptr) return {};
   return {{.rule = "cuda_variable_is_hips",
            .severity = Severity::hint,
            .title = sentence("{} chooses AMD's devices here", cuda),
-           .evidence = {as_set(cuda, *list), sentence("{} is not set or empty", hip)},
+           .evidence = {as_set(*list), sentence("{} is not set or empty", hip)},
            .meaning = sentence("HIP reads it where its own variable says nothing."),
            .steps = {{sentence("say it by ROCm's own variable"),
                       "unset " + std::string(cuda) + "; export " + std::string(rocr) + "=" +
@@ -123,13 +124,13 @@ Findings rocm_uuid_shared(const Examined& host) {
   if (std::ranges::none_of(host.snapshot.devices, is_blind)) return {};
   Findings findings;
   for (const std::string_view name : {rocr, hip}) {
-    const VisibleList* list = list_of(name, host);
+    const VisibleVariable* list = set_variable(name, host);
     if (list == nullptr || small_letters(list->value).find("gpu-") == std::string::npos) continue;
     findings.push_back(
         {.rule = "rocm_uuid_shared",
-         .severity = list->devices.empty() ? Severity::error : Severity::warning,
+         .severity = list->read.devices.empty() ? Severity::error : Severity::warning,
          .title = sentence("{} names devices by a UUID that is not one device's", name),
-         .evidence = {as_set(name, *list)},
+         .evidence = {as_set(*list)},
          .meaning = sentence("All partitions of a card have one UUID, and an MI300A's is 0. A UUID "
                              "that fits several, or none, ends the list."),
          .steps = {{sentence("write the numbers that `berth` shows"), ""}}});
@@ -139,16 +140,16 @@ Findings rocm_uuid_shared(const Examined& host) {
 
 Findings visible_list_broken(const Examined& host) {
   Findings findings;
-  for (const OtherVariable& one : host.others) {
-    if (one.list.remarks.empty()) continue;
+  for (const VisibleVariable& one : host.others) {
+    if (one.read.remarks.empty()) continue;
     Finding finding{
         .rule = "visible_list_broken",
         .severity = Severity::warning,
         .title = sentence("{} does not say what was meant", one.name),
-        .evidence = {as_set(one.name, one.list)},
+        .evidence = {as_set(one)},
         .meaning = sentence("Its runtime reads the rest as best it can, without a word."),
         .steps = {{sentence("write numbers that are there, ascending and without blanks"), ""}}};
-    for (const Sentence& remark : one.list.remarks) finding.evidence.push_back(remark);
+    for (const Sentence& remark : one.read.remarks) finding.evidence.push_back(remark);
     findings.push_back(std::move(finding));
   }
   return findings;
@@ -179,8 +180,7 @@ std::span<const DoctorRule> visible_others_rules() {
                     "numbers"}}},
       {.find = visible_list_broken,
        .reports = {{"visible_list_broken", "warning",
-                    "an entry of ROCR's, HIP's, Level Zero's or Ascend's list is no device, or "
-                    "does not ascend",
+                    "an entry of another maker's list is no device, or does not ascend",
                     "numbers that are there"}}},
   };
   return rules;

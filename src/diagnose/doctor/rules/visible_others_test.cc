@@ -12,16 +12,16 @@ using ::testing::IsEmpty;
 
 const std::vector<DeviceId> first = {DeviceId("GPU-a")};
 
-OtherVariable variable(std::string name, std::string value, std::vector<DeviceId> devices = {},
-                       std::vector<Sentence> remarks = {}) {
-  return {
-      .name = std::move(name),
-      .list = {
-          .value = std::move(value), .devices = std::move(devices), .remarks = std::move(remarks)}};
+VisibleVariable variable(std::string_view name, std::string value,
+                         std::vector<DeviceId> devices = {}, std::vector<Sentence> remarks = {}) {
+  return {.name = name,
+          .value = std::move(value),
+          .of = &facts_of(DeviceKind::amd_gpu),
+          .read = {.devices = std::move(devices), .remarks = std::move(remarks)}};
 }
 
 /// Two cards of AMD's, and these variables.
-Examined host_with(std::vector<OtherVariable> others) {
+Examined host_with(std::vector<VisibleVariable> others) {
   Examined host = healthy();
   for (Device& device : host.snapshot.devices) device.kind = DeviceKind::amd_gpu;
   host.facts = {};
@@ -77,7 +77,7 @@ TEST(DoctorVisibleOthers, AUuidOfSeveralDevicesOrOfNoneIsTold) {
   }
   EXPECT_EQ(told(host), "warning rocm_uuid_shared: ROCR_VISIBLE_DEVICES=\"GPU-a\"");
   for (Device& device : host.snapshot.devices) device.uuid = Absent::unsupported;
-  host.others[0].list.devices.clear();
+  host.others[0].read.devices.clear();
   EXPECT_EQ(only(host).severity, Severity::error) << "an MI300A";
 }
 
