@@ -1,5 +1,6 @@
-"""The page's types of the server's answers: web/src/model/wire.ts is what src/serve/openapi.json says,
-which has the kinds of devices from src/snapshot/device.h.
+"""The page's types of the server's answers: web/src/model/wire.ts is what src/serve/openapi.json says.
+That has the kinds of devices from src/snapshot/device.h. It has the options of a job from their rows in
+src/place/: a new one as text or as a switch. What it says closer of one is kept.
 
     check_wire.py           tells where the one is not what the other says
     check_wire.py --write   writes both anew (./dev docs does)
@@ -21,7 +22,13 @@ DOCUMENT = Path("src/serve/openapi.json")
 TYPES = Path("web/src/model/wire.ts")
 DEVICE = Path("src/snapshot/device.h")
 STALE = f"{TYPES}: not what {DOCUMENT} says (./dev docs rewrites it)"
+KEYS = (Path("src/place/request_keys.cc"), Path("src/place/job_keys.cc"))
 OTHER_KINDS = f"{DOCUMENT}: DeviceKind: not what {DEVICE} says (./dev docs rewrites it)"
+OTHER_OPTIONS = f"{DOCUMENT}: /api/v1/compose: not the options that {KEYS[1]} has (./dev docs rewrites it)"
+JOB_KEY = re.compile(
+    r'\{JobPart::\w+,\s*"(\w+)",\s*"[^"]*",\s*"([^"]*)",\s*as_key\(.*?,\s*(true|false),\s*(?:parse_\w+|\[)', re.S
+)
+OPTIONS = re.compile(r'(?<="/api/v1/compose": \{)(.*?"properties": \{\n)(.*?)( *"command":)', re.S)
 KINDS = re.compile(r'"DeviceKind": \{.*?\}', re.S)
 WIDEST = 100
 HEAD = """\
@@ -143,6 +150,34 @@ def kinds(root: Path) -> list[str]:
     return [name.replace("_", "-") for name in re.findall(r"\w+", names[1])]
 
 
+def options(root: Path) -> dict[str, str]:
+    """Those of a job that the API takes, each with its type as text."""
+    code = "".join((root / path).read_text(encoding="utf-8") for path in KEYS)
+    rows = JOB_KEY.findall(code)
+    if len(rows) != code.count("{JobPart::"):
+        raise Loose(f"{KEYS[1]}: {len(rows)} rows are read, and it has others")
+    words = {name: '["string", "null"]' if value else '["boolean", "null"]' for name, value, _ in rows}
+    return {name: words[name] for name, _, is_for_all in rows if is_for_all == "true"}
+
+
+def told_options(document: Schema) -> list[str]:
+    body = document["paths"]["/api/v1/compose"]["post"]["requestBody"]
+    return [name for name in body["content"]["application/json"]["schema"]["properties"] if name != "command"]
+
+
+def with_options(root: Path, text: str) -> str:
+    wanted = options(root)
+
+    def made(told: re.Match[str]) -> str:
+        members = re.findall(r'^ +"\w+": \{.*?\},\n(?= +")', told[2] + ' "', re.M | re.S)
+        by_name = {member.split('"', 2)[1]: member for member in members}
+        kept = [member for name, member in by_name.items() if name in wanted]
+        added = [f'         "{name}": {{"type": {kind}}},\n' for name, kind in wanted.items() if name not in by_name]
+        return told[1] + "".join(kept + added) + told[3]
+
+    return OPTIONS.sub(made, text, count=1)
+
+
 def with_kinds(root: Path) -> str:
     """The document, with the kinds of devices of today."""
     lines = textwrap.wrap(", ".join(f'"{one}"' for one in kinds(root)), WIDEST - 5, break_on_hyphens=False)
@@ -159,6 +194,7 @@ def findings(root: Path) -> list[str]:
         document = json.loads((root / DOCUMENT).read_text(encoding="utf-8"))
         told = document["components"]["schemas"]["DeviceKind"]["enum"]
         found = [] if told == kinds(root) else [OTHER_KINDS]
+        found += [] if set(told_options(document)) == set(options(root)) else [OTHER_OPTIONS]
         text = types_of(document)
     except Loose as what:
         return [f"{DOCUMENT}: {what}"]
@@ -166,13 +202,13 @@ def findings(root: Path) -> list[str]:
 
 
 def write(root: Path) -> None:
-    (root / DOCUMENT).write_text(with_kinds(root), encoding="utf-8")
+    (root / DOCUMENT).write_text(with_options(root, with_kinds(root)), encoding="utf-8")
     (root / TYPES).write_text(wanted(root), encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:
     found = findings(repository.ROOT)
-    if "--write" in arguments and set(found) <= {OTHER_KINDS, STALE}:
+    if "--write" in arguments and set(found) <= {OTHER_KINDS, OTHER_OPTIONS, STALE}:
         write(repository.ROOT)
         found = findings(repository.ROOT)
     return repository.finish(found)

@@ -54,8 +54,8 @@ def written(schemas):
 
 def described(root):
     """A copy of what check_wire.py reads."""
-    for name in (check_wire.DOCUMENT, check_wire.TYPES, check_wire.DEVICE):
-        (root / name).parent.mkdir(parents=True)
+    for name in (check_wire.DOCUMENT, check_wire.TYPES, check_wire.DEVICE, *check_wire.KEYS):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, root / name)
     assert check_wire.findings(root) == []
 
@@ -69,6 +69,21 @@ def test_a_new_kind_of_device_is_found_and_written_in_both(tmp_path):
     assert check_wire.findings(tmp_path) == []
     for name in (check_wire.DOCUMENT, check_wire.TYPES):
         assert (tmp_path / name).read_text(encoding="utf-8").count('"acme-npu"') == 1, name
+
+
+def test_an_option_of_a_job_is_found_and_written_and_what_is_said_closer_of_others_is_kept(tmp_path):
+    described(tmp_path)
+    before = json.loads((tmp_path / check_wire.DOCUMENT).read_text(encoding="utf-8"))
+    keys = tmp_path / check_wire.KEYS[1]
+    keys.write_text(keys.read_text().replace('"hold", "--hold"', '"grip", "--grip"'))
+    assert check_wire.findings(tmp_path) == [check_wire.OTHER_OPTIONS]
+    check_wire.write(tmp_path)
+    assert check_wire.findings(tmp_path) == []
+    after = json.loads((tmp_path / check_wire.DOCUMENT).read_text(encoding="utf-8"))
+    body = [one["paths"]["/api/v1/compose"]["post"].pop("requestBody") for one in (before, after)]
+    assert before == after, "nothing else has changed"
+    old, new = (one["content"]["application/json"]["schema"]["properties"] for one in body)
+    assert new == {name: kind for name, kind in old.items() if name != "hold"} | {"grip": {"type": ["boolean", "null"]}}
 
 
 def test_types_other_than_the_document_says_are_found(tmp_path):
