@@ -21,6 +21,8 @@ target_compile_options(
 if(NOT BERTH_UNITY)
   target_compile_options(berth_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wshadow>)
 endif()
+# A value that a switch forgets is named at each build, by whichever compiler.
+target_compile_options(berth_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror=switch>)
 if(BERTH_WERROR)
   target_compile_options(berth_options INTERFACE -Werror)
 endif()

@@ -24,12 +24,13 @@ DEVICE = Path("src/snapshot/device.h")
 STALE = f"{TYPES}: not what {DOCUMENT} says (./dev docs rewrites it)"
 KEYS = (Path("src/place/request_keys.cc"), Path("src/place/job_keys.cc"))
 OTHER_KINDS = f"{DOCUMENT}: DeviceKind: not what {DEVICE} says (./dev docs rewrites it)"
-OTHER_OPTIONS = f"{DOCUMENT}: /api/v1/compose: not the options that {KEYS[1]} has (./dev docs rewrites it)"
+OTHER_OPTIONS = f"{DOCUMENT}: /api/v1/compose: not the options that {KEYS[0]} and {KEYS[1].name} have (./dev docs)"
 JOB_KEY = re.compile(
     r'\{JobPart::\w+,\s*"(\w+)",\s*"[^"]*",\s*"([^"]*)",\s*as_key\(.*?,\s*(true|false),\s*(?:parse_\w+|\[)', re.S
 )
 OPTIONS = re.compile(r'(?<="/api/v1/compose": \{)(.*?"properties": \{\n)(.*?)( *"command":)', re.S)
 KINDS = re.compile(r'"DeviceKind": \{.*?\}', re.S)
+SWITCH = '["boolean", "null"]'
 WIDEST = 100
 HEAD = """\
 // Made by ./dev docs from src/serve/openapi.json; do not edit. What the server says, as types: the
@@ -155,14 +156,16 @@ def options(root: Path) -> dict[str, str]:
     code = "".join((root / path).read_text(encoding="utf-8") for path in KEYS)
     rows = JOB_KEY.findall(code)
     if len(rows) != code.count("{JobPart::"):
-        raise Loose(f"{KEYS[1]}: {len(rows)} rows are read, and it has others")
-    words = {name: '["string", "null"]' if value else '["boolean", "null"]' for name, value, _ in rows}
+        raise Loose(f"{KEYS[0]} and {KEYS[1].name}: {len(rows)} rows are read, and they have others")
+    words = {name: '["string", "null"]' if value else SWITCH for name, value, _ in rows}
     return {name: words[name] for name, _, is_for_all in rows if is_for_all == "true"}
 
 
-def told_options(document: Schema) -> list[str]:
+def told_switches(document: Schema) -> dict[str, bool]:
+    """The options that it tells of, and which it calls a switch."""
     body = document["paths"]["/api/v1/compose"]["post"]["requestBody"]
-    return [name for name in body["content"]["application/json"]["schema"]["properties"] if name != "command"]
+    members = body["content"]["application/json"]["schema"]["properties"]
+    return {name: member.get("type") == json.loads(SWITCH) for name, member in members.items() if name != "command"}
 
 
 def with_options(root: Path, text: str) -> str:
@@ -171,6 +174,7 @@ def with_options(root: Path, text: str) -> str:
     def made(told: re.Match[str]) -> str:
         members = re.findall(r'^ +"\w+": \{.*?\},\n(?= +")', told[2] + ' "', re.M | re.S)
         by_name = {member.split('"', 2)[1]: member for member in members}
+        by_name = {name: one for name, one in by_name.items() if (SWITCH in one) == (wanted.get(name) == SWITCH)}
         kept = [member for name, member in by_name.items() if name in wanted]
         added = [f'         "{name}": {{"type": {kind}}},\n' for name, kind in wanted.items() if name not in by_name]
         return told[1] + "".join(kept + added) + told[3]
@@ -194,7 +198,8 @@ def findings(root: Path) -> list[str]:
         document = json.loads((root / DOCUMENT).read_text(encoding="utf-8"))
         told = document["components"]["schemas"]["DeviceKind"]["enum"]
         found = [] if told == kinds(root) else [OTHER_KINDS]
-        found += [] if set(told_options(document)) == set(options(root)) else [OTHER_OPTIONS]
+        switches = {name: kind == SWITCH for name, kind in options(root).items()}
+        found += [] if told_switches(document) == switches else [OTHER_OPTIONS]
         text = types_of(document)
     except Loose as what:
         return [f"{DOCUMENT}: {what}"]

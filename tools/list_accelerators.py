@@ -49,6 +49,9 @@ def read_by(root: Path, folder: str) -> set[str]:
 
 
 def rows(root: Path) -> list[list[str]]:
+    sources = {str(path.parent.relative_to(root)) for path in (root / "src/probe").glob("*/*_source.cc")}
+    if missing := sources - set(SOURCES.values()) - {"src/probe/nvml"}:
+        raise ValueError(f"SOURCES of tools/list_accelerators.py lacks {', '.join(sorted(missing))}")
     fields = FIELD.findall((root / "src/snapshot/fields.cc").read_text(encoding="utf-8"))
     read = {maker: read_by(root, folder) for maker, folder in SOURCES.items()}
     made = []

@@ -316,7 +316,10 @@ def _leased_devices(handle: ctypes.c_void_p, simulated: bool) -> List[Device]:
 
 def _cpu_lease(refused: Error, apply: bool, sim: Optional[str]) -> Lease:
     warn(f"no GPU, so this computes on the CPU: {refused.args[0]}")
-    return Lease(ctypes.c_void_p(), _variables_of(ctypes.c_void_p()), apply, sim)
+    hidden = _variables_of(ctypes.c_void_p())
+    if not hidden:
+        raise Error("this libberth is older than the package: it does not say what hides all devices", code="unsupported")
+    return Lease(ctypes.c_void_p(), hidden, apply, sim)
 
 
 # A share of a card by its names in JAX, the newer first; both at once are an error to it. Then what else decides.

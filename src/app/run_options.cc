@@ -173,17 +173,14 @@ void RequestOptions::declare(Options& options, MayWait may_wait) {
   declare_part(options, JobPart::devices);
   options.begin_group("When none is free");
   if (may_wait == MayWait::yes) {
-    declare_one(options, "wait");
+    declare_part(options, JobPart::patience);
     options.flag("--no-wait", no_wait_, "answer at once, as without --wait");
-    declare_one(options, "or_cpu");
-    declare_one(options, "priority");
-    declare_one(options, "after");
   } else {
     options.hidden_value("--wait", typed("wait"));
     options.flag("--no-wait", no_wait_, "answer at once, as pick always does");
     options.value("--or-cpu", typed("or_cpu"), "answer the CPU instead", "");
+    declare_one(options, "cpu");
   }
-  declare_one(options, "cpu");
   options.begin_group("Options");
   options.flag("--dry-run", dry_run_, "show the whole reasoning, take nothing");
 }
@@ -337,11 +334,13 @@ Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& sna
                 printable(typed), *outside, printable(*cards));
   }
   VisibleSettings settings = visible_settings(context);
-  if (cards && typed.empty()) settings["CUDA_VISIBLE_DEVICES"] = cards_as_seen(*cards, snapshot);
+  if (typed.empty() && cards) settings.erase("CUDA_VISIBLE_DEVICES");
+  const bool by_slurm = typed.empty() && cards && counts_as_cudas(settings, snapshot);
+  if (by_slurm) settings["CUDA_VISIBLE_DEVICES"] = cards_as_seen(*cards, snapshot);
   auto visible = devices_left_by(settings, snapshot, local_user_name(::geteuid()));
   if (!visible) return std::unexpected(std::move(visible).error());
   if (!*visible) return limits;
-  if (cards && typed.empty() && (*visible)->devices.size() < split(*cards, ',').size()) {
+  if (by_slurm && (*visible)->devices.size() < split(*cards, ',').size()) {
     return fail(ErrorCode::invalid,
                 "Slurm gave this job GPU {}, and {} can be seen here: name the job's own in "
                 "CUDA_VISIBLE_DEVICES",

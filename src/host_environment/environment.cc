@@ -120,12 +120,13 @@ std::vector<Variable> cpu_only_settings(const std::vector<std::string>& environm
 std::vector<Variable> notable_variables(const std::vector<std::string>& environment) {
   std::vector<Variable> notable;
   for (const std::string& entry : environment) {
-    const bool matters =
-        std::any_of(std::begin(notable_beginnings), std::end(notable_beginnings),
-                    [&](std::string_view beginning) { return entry.starts_with(beginning); });
     const std::size_t equals = entry.find('=');
-    if (!matters || equals == std::string::npos) continue;
     const std::string name = entry.substr(0, equals);
+    const bool matters = std::ranges::find(told_variables, name) != told_variables.end() ||
+                         std::ranges::any_of(notable_beginnings, [&](std::string_view beginning) {
+                           return entry.starts_with(beginning);
+                         });
+    if (!matters || equals == std::string::npos) continue;
     // masked_text() sees NAME=value as a whole, so that the name can tell of a secret.
     const std::string masked = masked_text(entry);
     notable.emplace_back(name, masked.size() > equals ? masked.substr(equals + 1) : "***");

@@ -173,7 +173,8 @@ TEST(NotableVariables, AreThoseThatChangeResultsOrSpeed) {
   const std::vector<std::string> kept = {
       "CUDA_VISIBLE_DEVICES=0", "TF_CPP_MIN_LOG_LEVEL=2", "TF_FORCE_GPU_ALLOW_GROWTH=true",
       "TF_GPU_THREAD_MODE=x",   "TF_XLA_FLAGS=x",         "TF_ENABLE_ONEDNN_OPTS=0",
-      "PYTHONHASHSEED=0",       "PYTHONPATH=/x",          "OMP_NUM_THREADS=4"};
+      "PYTHONHASHSEED=0",       "PYTHONPATH=/x",          "OMP_NUM_THREADS=4",
+      "MLU_VISIBLE_DEVICES=0",  "TPU_VISIBLE_CHIPS=0"};
   EXPECT_THAT(notable_variables(kept), SizeIs(kept.size()));
   EXPECT_THAT(notable_variables({"TF_CLI_CONFIG_FILE=/x", "TF_VAR_token=x", "TF_LOG=debug",
                                  "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", "PYTHONPATHS=x",

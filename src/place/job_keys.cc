@@ -276,11 +276,6 @@ constexpr JobKey other_keys[] = {
      as_key("run on the CPU instead, at once or after so long: --or-cpu=10m, or --wait=10m "
             "--or-cpu"),
      at_once, false, parse_or_cpu, typed_or_cpu, nullptr},
-    {JobPart::patience, "cpu", "--cpu", "",
-     as_key("use no device, on purpose; where no variable such as OMP_NUM_THREADS chooses a "
-            "number of threads, those of libraries are set"),
-     "true", false, parse_cpu,
-     [](const JobSpec& job) { return typed_switch(job.where == RunWhere::cpu); }, nullptr},
     {JobPart::patience, "priority", "--priority", "WHICH",
      as_key("low, normal or high in the queue; the policy says how high at most"), needs_value,
      true, parse_priority,
@@ -291,6 +286,11 @@ constexpr JobKey other_keys[] = {
     {JobPart::patience, "after", "--after", "RUNS",
      as_key("wait first until these runs have ended well"), needs_value, true, parse_after,
      typed_after, nullptr},
+    {JobPart::patience, "cpu", "--cpu", "",
+     as_key("use no device, on purpose; where no variable such as OMP_NUM_THREADS chooses a "
+            "number of threads, those of libraries are set"),
+     "true", false, parse_cpu,
+     [](const JobSpec& job) { return typed_switch(job.where == RunWhere::cpu); }, nullptr},
     {JobPart::life, "time", "--time", "TIME",
      as_key("end it after so long: a warning signal, then stop"), needs_value, true,
      parse_time_limit,

@@ -1,6 +1,7 @@
 #include "place/order.h"
 
 #include <algorithm>
+#include <chrono>
 #include <tuple>
 
 namespace berth {
@@ -15,12 +16,9 @@ std::vector<QueueTurn> order(std::span<const TicketFacts> tickets, const Policy&
     const TicketFacts& ticket = tickets[i];
     const Priority counted = policy.counted(ticket.asked, ticket.uid);
     const auto steps = static_cast<int>(counted) - static_cast<int>(Priority::normal);
-    const auto later = policy.later_by_use(ticket.uid);
+    const auto later = duration_cast<nanoseconds>(policy.later_by_use(ticket.uid)).count();
     turns.push_back(
-        {.ticket = i,
-         .counted = counted,
-         .stands_at = ticket.place - steps * step + duration_cast<nanoseconds>(later).count(),
-         .later_by_use = later});
+        {.ticket = i, .counted = counted, .stands_at = ticket.place - steps * step + later});
   }
   std::ranges::sort(turns, {}, [&](const QueueTurn& turn) {
     const TicketFacts& ticket = tickets[turn.ticket];

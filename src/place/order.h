@@ -9,7 +9,6 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <span>
@@ -42,8 +41,6 @@ struct QueueTurn {
   std::size_t ticket = 0;               // its place in what was given
   Priority counted = Priority::normal;  // no more than the policy allows its owner
   std::int64_t stands_at = 0;           // as if it had come then
-  /// The part by its owner's use, which moves it back. The rest is its priority's.
-  std::chrono::milliseconds later_by_use{0};
 };
 
 [[nodiscard]] std::vector<QueueTurn> order(std::span<const TicketFacts> tickets,

@@ -85,7 +85,9 @@ TEST(Order, WhoHasUsedMoreStandsFurtherBackAndIsOvertakenByNobodyWhoComesMuchLat
               ElementsAre("none", "some", "most"));
   EXPECT_THAT(in_order({of("most", 0, 1), of("none", 9, 3)}, policy), ElementsAre("most", "none"));
   const std::vector<TicketFacts> one = {of("some", 0, 2)};
-  EXPECT_EQ(order(one, policy)[0].later_by_use, hours(2)) << "a quarter of what the first has used";
+  EXPECT_EQ(order(one, policy)[0].stands_at - one[0].place,
+            std::chrono::duration_cast<std::chrono::nanoseconds>(hours(2)).count())
+      << "a quarter of what the first has used";
 }
 
 TEST(Order, WithoutCountedHoursTheShareMovesNobody) {

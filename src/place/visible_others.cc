@@ -19,12 +19,9 @@ bool is_counted_with(const DeviceKindFacts& facts, const Device& device) {
   return facts.runtime == Runtime::none ? device.kind == facts.kind : is_of(facts.runtime, device);
 }
 
-auto those_of(const DeviceKindFacts& facts) {
-  return [&facts](const Device& device) { return is_counted_with(facts, device); };
-}
-
 bool has_any(const DeviceKindFacts& facts, const Snapshot& snapshot) {
-  return std::ranges::any_of(snapshot.devices, those_of(facts));
+  return std::ranges::any_of(snapshot.devices,
+                             [&](const Device& device) { return is_counted_with(facts, device); });
 }
 
 /// Those that a program numbers, by number: of a divided card its parts.
@@ -298,23 +295,10 @@ bool reads_cudas(const Device& device) {
   return !facts.second_variable.empty() || facts.visible_variable == cuda().visible_variable;
 }
 
-Result<Left> left_by(const VisibleSettings& settings, const Snapshot& snapshot,
-                     std::string_view user) {
-  Left left(snapshot);
-  std::vector<VisibleVariable> others = other_variables(settings, snapshot);
-  const auto list = cuda_list(settings);
-  // Where no device's programs read it, it is CUDA's all the same.
-  if (list && (has_any(cuda(), snapshot) || std::ranges::none_of(snapshot.devices, reads_cudas))) {
-    auto visible = parse_visible_devices(list, order_in(settings), snapshot, user);
-    if (!visible) return std::unexpected(std::move(visible).error());
-    // What was meant needs no remark on how CUDA reads it.
-    if (hides_devices_on_purpose(*list)) visible->remarks.clear();
-    left.take(cuda(), cuda().visible_variable, *std::move(visible));
-  }
-  for (VisibleVariable& one : others) {
+void take_others(Left& left, const VisibleSettings& settings, const Snapshot& snapshot) {
+  for (VisibleVariable& one : other_variables(settings, snapshot)) {
     if (!one.is_as_unset) left.take(*one.of, one.name, std::move(one.read));
   }
-  return left;
 }
 
 }  // namespace
@@ -359,30 +343,36 @@ std::vector<VisibleVariable> other_variables(const VisibleSettings& settings,
   return found;
 }
 
+bool counts_as_cudas(const VisibleSettings& settings, const Snapshot& snapshot) {
+  return has_any(cuda(), snapshot) || other_variables(settings, snapshot).empty();
+}
+
 Result<std::optional<VisibleDevices>> devices_left_by(const VisibleSettings& settings,
                                                       const Snapshot& snapshot,
                                                       std::string_view user) {
-  auto left = left_by(settings, snapshot, user);
-  if (!left) return std::unexpected(std::move(left).error());
-  return (*std::move(left)).all();
+  Left left(snapshot);
+  const auto list = cuda_list(settings);
+  // Where no device's programs read it, it is CUDA's all the same.
+  if (list && (has_any(cuda(), snapshot) || std::ranges::none_of(snapshot.devices, reads_cudas))) {
+    auto visible = parse_visible_devices(list, order_in(settings), snapshot, user);
+    if (!visible) return std::unexpected(std::move(visible).error());
+    // What was meant needs no remark on how CUDA reads it.
+    if (hides_devices_on_purpose(*list)) visible->remarks.clear();
+    left.take(cuda(), cuda().visible_variable, *std::move(visible));
+  }
+  take_others(left, settings, snapshot);
+  return std::move(left).all();
 }
 
 ProgramNumbers numbers_in_program(const VisibleSettings& settings, const Snapshot& snapshot) {
-  if (!has_any(cuda(), snapshot)) {
-    auto left = left_by(settings, snapshot, {});
-    return left ? (*std::move(left)).numbers() : ProgramNumbers{};
-  }
+  Left left(snapshot);
+  take_others(left, settings, snapshot);
+  if (!has_any(cuda(), snapshot)) return std::move(left).numbers();
   // CUDA counts in its own order also where nothing is set.
-  VisibleSettings others = settings;
-  others.erase(std::string(cuda().visible_variable));
-  auto left = left_by(others, snapshot, {});
-  if (!left) return {};
   auto read = parse_visible_devices(cuda_list(settings), order_in(settings), snapshot);
   const bool is_known = read.has_value();
-  VisibleDevices visible;
-  if (is_known) visible = *std::move(read);
-  left->take(cuda(), cuda().visible_variable, std::move(visible));
-  ProgramNumbers told = (*std::move(left)).numbers();
+  left.take(cuda(), cuda().visible_variable, is_known ? *std::move(read) : VisibleDevices());
+  ProgramNumbers told = std::move(left).numbers();
   if (is_known) return told;
   told.remarks.push_back(read.error().said());
   for (const Device& device : snapshot.devices) {

@@ -56,6 +56,10 @@ struct VisibleVariable {
 [[nodiscard]] std::vector<VisibleVariable> other_variables(const VisibleSettings& settings,
                                                            const Snapshot& snapshot);
 
+/// Whether numbers that a batch system gave, and CUDA_VISIBLE_DEVICES does not say, are CUDA's:
+/// NVIDIA's devices are here, or no other maker's variable says what is given.
+[[nodiscard]] bool counts_as_cudas(const VisibleSettings& settings, const Snapshot& snapshot);
+
 /// What they leave of all devices: of a maker whose variable is not set, all. Nothing: none of them
 /// is set. invalid: as parse_visible_devices(). Remarks begin with the variable's name.
 [[nodiscard]] Result<std::optional<VisibleDevices>> devices_left_by(const VisibleSettings& settings,

@@ -425,5 +425,19 @@ TEST(DevicesLeft, CudasListIsNotReadAgainWhereHipsOwnIsSet) {
   EXPECT_THAT((*left)->remarks, IsEmpty());
 }
 
+TEST(CountsAsCudas, UnlessAnotherMakersVariableSaysWhatIsGiven) {
+  const VisibleSettings rocr = {{"ROCR_VISIBLE_DEVICES", "1"}};
+  EXPECT_TRUE(counts_as_cudas({}, three_of_amd()));
+  EXPECT_FALSE(counts_as_cudas(rocr, three_of_amd()));
+  EXPECT_TRUE(counts_as_cudas(rocr, two_of_each({DeviceKind::nvidia_gpu, DeviceKind::amd_gpu})));
+}
+
+TEST(NumbersInProgram, SayNothingOfCudasListWhereNoDeviceIsItsOwn) {
+  const auto told =
+      numbers_in_program({{"CUDA_VISIBLE_DEVICES", "7"}}, two_of_each({DeviceKind::intel_gpu}));
+  EXPECT_THAT(told.remarks, IsEmpty());
+  EXPECT_THAT(told.numbers, SizeIs(2));
+}
+
 }  // namespace
 }  // namespace berth

@@ -25,10 +25,17 @@ constexpr bool each_kind_has_one_row() {
 }
 static_assert(each_kind_has_one_row(), "device_kind_rows.h has a row for each kind, and no other");
 
-static_assert(std::ranges::all_of(
-                  kinds, [](Runtime one) { return static_cast<std::size_t>(one) < runtime_count; },
-                  &DeviceKindFacts::runtime),
-              "runtime_count counts each of Runtime");
+constexpr bool each_runtime_has_a_row() {
+  for (std::size_t one = 0; one < runtime_count; ++one) {
+    if (std::ranges::count(kinds, static_cast<Runtime>(one), &DeviceKindFacts::runtime) == 0) {
+      return false;
+    }
+  }
+  return std::ranges::all_of(kinds, [](const DeviceKindFacts& facts) {
+    return static_cast<std::size_t>(facts.runtime) < runtime_count;
+  });
+}
+static_assert(each_runtime_has_a_row(), "runtime_count counts each of Runtime, and each has a row");
 
 /// Else a process on it would be nobody, `--cpu` would leave it visible to a job, and `--isolate`
 /// open. That nobody knows how its maker hides all is said by `may_be_presence`.
@@ -36,10 +43,12 @@ constexpr bool is_complete(const DeviceKindFacts& facts) {
   const bool is_seen = !facts.file_beginnings.empty() && !facts.source.empty();
   const bool is_hidden = !facts.hiding.empty() || facts.may_be_presence;
   const bool is_closed = !facts.numbered_files.empty();
-  return !facts.is_supported || (is_seen && is_hidden && is_closed);
+  const bool is_shown = facts.runtime == Runtime::none ||
+                        !(facts.visible_variable.empty() || facts.runtime_name.empty());
+  return !facts.is_supported || (is_seen && is_hidden && is_closed && is_shown);
 }
 static_assert(std::ranges::all_of(kinds, is_complete),
-              "a supported kind says its files, its source, and what hides it");
+              "a supported kind says its files, its source, and what hides it and shows it");
 
 constexpr auto file_beginnings = kind_rows::all_of_kinds<&DeviceKindFacts::file_beginnings>();
 constexpr auto numbered = kind_rows::all_of_kinds<&DeviceKindFacts::numbered_files>();

@@ -33,10 +33,10 @@ enum class RuntimeVersion : std::uint8_t { supported, installed };
 
 /// What PyTorch has for a runtime's devices.
 struct TorchFacts {
-  std::string_view device_type;   // "xpu", before its number of one
-  std::string_view build_mark;    // in the version of its build for them: "+xpu"; empty: none
-  std::string_view package = {};  // which adds them to any build
-  std::string_view how_to_get;    // through tr(); empty: doctor does not judge builds for them
+  std::string_view device_type = "";  // "xpu", before its number of one; empty: not known
+  std::string_view build_mark = {};   // in the version of its build for them: "+xpu"; empty: none
+  std::string_view package = {};      // which adds them to any build
+  std::string_view how_to_get = {};   // through tr(); empty: doctor does not judge builds for them
 };
 
 struct DeviceKindFacts {
@@ -44,20 +44,20 @@ struct DeviceKindFacts {
   std::string_view name;    // the word in JSON: "nvidia-gpu"
   std::string_view vendor;  // for people
   std::string_view source;  // which tells of them: SourceReport::source; empty: none yet
-  Runtime runtime;
-  std::string_view runtime_name;  // "CUDA"
-  RuntimeVersion runtime_version;
-  bool in_kernel;                     // Linux has a driver of its own for it, without a version
-  std::string_view driver_file;       // by which programs ask the driver; empty: none is looked for
-  std::string_view log_advice;        // where the driver is silent, through tr()
-  std::string_view visible_variable;  // "CUDA_VISIBLE_DEVICES"
-  std::string_view order_variable;    // "CUDA_DEVICE_ORDER"; empty: the kind has none
-  std::string_view order_value;       // "PCI_BUS_ID": indices then mean what the tools show
-  bool is_supported;  // false: no job is given one yet, and its health is not judged
+  Runtime runtime = Runtime::none;
+  std::string_view runtime_name = {};  // "CUDA"
+  RuntimeVersion runtime_version = RuntimeVersion::installed;
+  bool in_kernel = false;             // Linux has a driver of its own, without a version
+  std::string_view driver_file = {};  // by which programs ask the driver; empty: not looked for
+  std::string_view log_advice = {};   // where the driver is silent, through tr()
+  std::string_view visible_variable = {};  // "CUDA_VISIBLE_DEVICES"
+  std::string_view order_variable = {};    // "CUDA_DEVICE_ORDER"; empty: the kind has none
+  std::string_view order_value = {};       // "PCI_BUS_ID": indices then mean what the tools show
+  bool is_supported = true;  // false: no job is given one yet, and its health is not judged
   /// What the paths of its files begin with: a process that has one open may compute.
-  std::span<const std::string_view> file_beginnings;
+  std::span<const std::string_view> file_beginnings = {};
   /// What keeps programs off all of its devices: {variable, value} each.
-  std::span<const std::pair<std::string_view, std::string_view>> hiding;
+  std::span<const std::pair<std::string_view, std::string_view>> hiding = {};
   ListSyntax list_syntax = ListSyntax::numbers;
   std::string_view card_file = {};  // a card's own, before its minor number; empty: not known
   /// What the path of a file that is one card's, or one part's, begins with, before its number.

@@ -52,27 +52,6 @@ std::string near_matches(std::string_view typed) {
   return text;
 }
 
-struct MetricUnit {
-  Unit unit;
-  std::string_view name;
-};
-constexpr auto unit_names = std::to_array<MetricUnit>({
-    {Unit::none, ""},
-    {Unit::count, "count"},
-    {Unit::bytes, "bytes"},
-    {Unit::bytes_per_second, "bytes/s"},
-    {Unit::percent, "percent"},
-    {Unit::celsius, "celsius"},
-    {Unit::milliwatts, "milliwatts"},
-    {Unit::millijoules, "millijoules"},
-    {Unit::megahertz, "megahertz"},
-    {Unit::bits, "bits"},
-    {Unit::microseconds, "microseconds"},
-    {Unit::milliseconds, "milliseconds"},
-    {Unit::seconds, "seconds"},
-    {Unit::millivolts, "millivolts"},
-});
-
 }  // namespace
 
 std::string csv_quoted(std::string_view text) {
@@ -86,8 +65,35 @@ std::string csv_quoted(std::string_view text) {
 }
 
 std::string_view name_of(Unit unit) {
-  for (const MetricUnit& row : unit_names) {
-    if (row.unit == unit) return row.name;
+  switch (unit) {
+    case Unit::none:
+      return "";
+    case Unit::count:
+      return "count";
+    case Unit::bytes:
+      return "bytes";
+    case Unit::bytes_per_second:
+      return "bytes/s";
+    case Unit::percent:
+      return "percent";
+    case Unit::celsius:
+      return "celsius";
+    case Unit::milliwatts:
+      return "milliwatts";
+    case Unit::millijoules:
+      return "millijoules";
+    case Unit::megahertz:
+      return "megahertz";
+    case Unit::bits:
+      return "bits";
+    case Unit::microseconds:
+      return "microseconds";
+    case Unit::milliseconds:
+      return "milliseconds";
+    case Unit::seconds:
+      return "seconds";
+    case Unit::millivolts:
+      return "millivolts";
   }
   return "";
 }

@@ -598,6 +598,16 @@ def test_of_its_cards_a_job_may_name_some_and_no_other(driver_of):
     assert not json.loads(machine.run("runs", "--json").stdout)["runs"][1:], "nothing else was started"
 
 
+def test_of_another_makers_cards_its_own_variable_counts_and_slurms_numbers_where_there_is_none(driver_of):
+    """Slurm sets ROCR_VISIBLE_DEVICES for AMD's. HIP would read CUDA's variable behind it, and count anew."""
+    machine = driver_of(many_devices(1))
+    job = {"BERTH_SIM": "mi300x-8", "SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1", "SLURM_STEP_GPUS": "2,3"}
+    for own in ({}, {"ROCR_VISIBLE_DEVICES": "2,3"}):
+        done = machine.run("run", "-n", "2", "--", "sh", "-c", "echo $ROCR_VISIBLE_DEVICES", env=job | own)
+        assert (done.returncode, done.stdout) == (0, "2,3\n"), done.stderr
+        assert machine.run("run", "-n", "3", "--", "true", env=job | own).returncode == 124
+
+
 def test_runs_of_one_job_share_its_cards_and_never_queue(machine, site):
     script = (f"{BERTH} run -- sh -c 'echo one $CUDA_VISIBLE_DEVICES; sleep 3' & sleep 1; "
               f"{BERTH} run -- sh -c 'echo two $CUDA_VISIBLE_DEVICES; sleep 2' & sleep 1; "

@@ -19,13 +19,6 @@ std::vector<std::string> told(const std::optional<VisibleList>& list) {
   return lines;
 }
 
-/// As a machine with two cards of another maker's.
-Snapshot cards_of(DeviceKind kind) {
-  Snapshot snapshot = healthy().snapshot;
-  for (Device& device : snapshot.devices) device.kind = kind;
-  return snapshot;
-}
-
 TEST(VisibleLists, EachEntryIsTheDeviceThatItNamesByItself) {
   const auto list = visible_list({{"CUDA_VISIBLE_DEVICES", "1, 0"}}, healthy().snapshot, "");
   EXPECT_THAT(told(list), ElementsAre("\"1\" GPU 1, NVIDIA Test GPU (GPU-b)",

@@ -132,6 +132,8 @@ const Case cases[] = {
     {"variable", Explains::neither, [](Manifest& run) { run.variables[2].second = "1"; }},
     {"variable", Explains::neither,
      [](Manifest& run) { run.variables.emplace_back("CUDA_VISIBLE_DEVICES", "3"); }},
+    {"variable", Explains::neither,
+     [](Manifest& run) { run.variables.emplace_back("MLU_VISIBLE_DEVICES", "3"); }},
     {"who_and_where", Explains::neither,
      [](Manifest& run) { run.given.host.name = std::string("two"); }},
     {"who_and_where", Explains::neither, [](Manifest& run) { run.user = "bob"; }},

@@ -7,6 +7,7 @@
 
 #include "base/tr.h"
 #include "diagnose/manifest_diff/comparison.h"
+#include "snapshot/device_kind_rows.h"
 
 namespace berth {
 
@@ -41,16 +42,11 @@ constexpr std::string_view speed_alone[] = {"CUDA_LAUNCH_BLOCKING=",
 constexpr std::string_view threads[] = {"OMP_",    "OPENBLAS_", "NUMEXPR_",          "NUMBA_",
                                         "MKL_",    "KMP_",      "GOTO_NUM_THREADS=", "BLIS_",
                                         "VECLIB_", "TF_NUM_"};
-constexpr std::string_view places_alone[] = {"CUDA_VISIBLE_DEVICES=",
-                                             "CUDA_DEVICE_ORDER=",
-                                             "NVIDIA_VISIBLE_DEVICES=",
+// And told_variables.
+constexpr std::string_view places_alone[] = {"NVIDIA_VISIBLE_DEVICES=",
                                              "NVIDIA_DRIVER_",
                                              "NVIDIA_REQUIRE_",
                                              "NVIDIA_PRODUCT_",
-                                             "ROCR_VISIBLE_DEVICES=",
-                                             "HIP_VISIBLE_",
-                                             "ZE_AFFINITY_MASK=",
-                                             "ASCEND_RT_VISIBLE_",
                                              "SLURM_",
                                              "MASTER_",
                                              "RANK=",
@@ -74,7 +70,8 @@ const DifferenceKind& kind_of_variable(const std::string& name, bool on_cpu) {
   if (is_in(name, results_all_the_same)) return for_results;
   if (is_in(name, threads)) return on_cpu ? threads_on_cpu : for_speed;
   if (is_in(name, speed_alone)) return for_speed;
-  if (is_in(name, places_alone)) return for_neither;
+  const bool shows_devices = std::ranges::find(told_variables, name) != told_variables.end();
+  if (shows_devices || is_in(name, places_alone)) return for_neither;
   return for_results;
 }
 

@@ -14,7 +14,6 @@ namespace berth::doctor {
 namespace {
 
 constexpr std::string_view kfd = "/dev/kfd";
-constexpr std::string_view render = "/dev/dri/renderD";
 
 std::vector<const Device*> devices_of(Runtime runtime, const Examined& host) {
   std::vector<const Device*> found;
@@ -77,7 +76,8 @@ Findings container_without_accelerators(const Examined& host) {
     Finding finding{
         .rule = "container_without_accelerators",
         .severity = Severity::error,
-        .title = sentence("this container was started without {}'s devices", facts->vendor),
+        .title = sentence("this container was started without {}'s devices",
+                          facts_of(devices.front()->kind).vendor),
         .evidence = {sentence("this is a container ({})", *host.facts.container.get())},
         .meaning = sentence("A container sees only the devices that it was started with."),
         .steps = {{sentence("start it with them"), container_words(*facts, devices)}}};
@@ -103,9 +103,15 @@ Findings kfd_missing(const Examined& host) {
 }
 
 Findings render_forbidden(const Examined& host) {
-  if (!has_any(Runtime::rocm, host) && !has_any(Runtime::level_zero, host)) return {};
+  std::vector<std::string_view> wanted;
+  for (const DeviceKindFacts* facts : other_runtimes()) {
+    if (!has_any(facts->runtime, host)) continue;
+    const auto files = files_of(*facts);
+    wanted.insert(wanted.end(), files.begin(), files.end());
+  }
   for (const DeviceFile& file : host.facts.device_files) {
-    const bool is_theirs = file.path == kfd || file.path.starts_with(render);
+    const bool is_theirs = std::ranges::any_of(
+        wanted, [&](std::string_view beginning) { return file.path.starts_with(beginning); });
     if (!is_theirs || file.access != FileAccess::forbidden) continue;
     return {{.rule = "render_forbidden",
              .severity = Severity::error,
@@ -166,6 +172,7 @@ Findings torch_of_another_maker(const Examined& host) {
     return !one->torch.how_to_get.empty() && has_any(one->runtime, host);
   });
   if (here == runtimes.end()) return {};
+  const std::string_view maker = facts_of(devices_of((*here)->runtime, host).front()->kind).vendor;
   const auto built_for = runtime_of(*torch, python);
   if (built_for && has_any(*built_for, host)) return {};
   if (!built_for && !torch->cuda.get()) return {};  // no file says what it was built for
@@ -174,10 +181,10 @@ Findings torch_of_another_maker(const Examined& host) {
       .severity = Severity::error,
       .title = built_for
                    ? sentence("this torch was built for {}, and the devices here are {}'s",
-                              facts_of(*built_for).runtime_name, (*here)->vendor)
+                              facts_of(*built_for).runtime_name, maker)
                    : sentence("this torch was built for the CPU alone, and the devices here are "
                               "{}'s",
-                              (*here)->vendor),
+                              maker),
       .evidence = {sentence("{} {} ({})", torch->name, torch->version, torch->cuda_source)},
       .meaning = sentence("It finds no device, and everything runs on the CPU."),
       .steps = {{Sentence((*here)->torch.how_to_get), ""}}};
@@ -227,7 +234,7 @@ std::span<const DoctorRule> accelerators_rules() {
       {.find = render_forbidden,
        .needs = HostPart::kernel,
        .reports = {{"render_forbidden", "error",
-                    "the mode of /dev/kfd or of a render node, and whose group it is",
+                    "the mode of /dev/kfd, a render node or Ascend's files, and whose group it is",
                     "join the group"}}},
       {.find = used_memory_hidden,
        .reports = {{"used_memory_hidden", "hint",

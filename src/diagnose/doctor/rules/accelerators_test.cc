@@ -115,6 +115,8 @@ TEST(DoctorAccelerators, AFileThatMayNotBeOpenedNamesItsGroup) {
   EXPECT_THAT(told(host), HasSubstr("/dev/kfd is"));
   for (Device& device : host.snapshot.devices) device.kind = DeviceKind::ascend_npu;
   EXPECT_THAT(rules_of(host), IsEmpty()) << "nobody here needs that file";
+  host.facts.device_files[3].access = FileAccess::forbidden;
+  EXPECT_THAT(told(host), HasSubstr("/dev/davinci_manager is"));
 }
 
 TEST(DoctorAccelerators, WithoutTheKfdRocmFindsNothing) {
@@ -143,6 +145,10 @@ TEST(DoctorAccelerators, AContainerIsToldWhatItWasNotGiven) {
   Examined host = host_of(DeviceKind::amd_gpu);
   host.facts.container = std::string("docker");
   EXPECT_THAT(rules_of(host), IsEmpty());
+  host = host_of(DeviceKind::hygon_dcu);
+  host.facts.container = std::string("docker");
+  host.facts.device_files.clear();
+  EXPECT_THAT(named("container_without_accelerators", host).title.english(), HasSubstr("Hygon's"));
 }
 
 }  // namespace

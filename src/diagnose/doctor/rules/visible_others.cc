@@ -141,7 +141,8 @@ Findings rocm_uuid_shared(const Examined& host) {
 Findings visible_list_broken(const Examined& host) {
   Findings findings;
   for (const VisibleVariable& one : host.others) {
-    if (one.read.remarks.empty()) continue;
+    // How a list of plain numbers is read, berth does not know: it says nothing of it.
+    if (one.read.remarks.empty() || one.of->list_syntax == ListSyntax::numbers) continue;
     Finding finding{
         .rule = "visible_list_broken",
         .severity = Severity::warning,
@@ -180,7 +181,8 @@ std::span<const DoctorRule> visible_others_rules() {
                     "numbers"}}},
       {.find = visible_list_broken,
        .reports = {{"visible_list_broken", "warning",
-                    "an entry of another maker's list is no device, or does not ascend",
+                    "an entry of ROCR's, HIP's, Level Zero's or Ascend's list is no device, or "
+                    "does not ascend",
                     "numbers that are there"}}},
   };
   return rules;

@@ -87,6 +87,9 @@ TEST(DoctorVisibleOthers, AnEntryThatIsNoDeviceIsTold) {
   EXPECT_EQ(told(found),
             "warning visible_list_broken: ASCEND_RT_VISIBLE_DEVICES=\"3,1\"; entry 2 "
             "(\"1\") does not ascend");
+  VisibleVariable plain = variable("MLU_VISIBLE_DEVICES", "MLU-1", {}, {Sentence("entry 1")});
+  plain.of = &facts_of(DeviceKind::cambricon_mlu);
+  EXPECT_THAT(rules_of(host_with({plain})), IsEmpty()) << "nobody knows how its runtime reads it";
 }
 
 }  // namespace
