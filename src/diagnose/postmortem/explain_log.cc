@@ -246,6 +246,17 @@ bool is_indented(std::string_view line) {
   return std::string_view(line.begin(), message.begin()).ends_with("  ");
 }
 
+/// Whether a trace's line of source stands before it. Ranks that share a pipe may print in front of
+/// that line, or between the two.
+bool is_behind_source(std::size_t line, const LogText& log) {
+  constexpr std::size_t most_between = 2;
+  for (std::size_t back = 1; back <= std::min(most_between + 1, line); ++back) {
+    const std::string_view before = log.line(line - back);
+    if (is_indented(before) || before.contains("    ")) return true;
+  }
+  return false;
+}
+
 /// A rank's own error: the last line of the first Python traceback that no entry knows. It stands
 /// before a rank was missed. Nothing: there is none, or a rank's story tells it (NCCL's timeouts).
 std::optional<std::size_t> own_error_line(const LogText& log, const Aftermath& after,
@@ -256,7 +267,7 @@ std::optional<std::size_t> own_error_line(const LogText& log, const Aftermath& a
     if (tells_of_a_lost_rank(seen)) missed = std::max(missed, seen.last);
   }
   for (std::size_t i = 1; i < missed; ++i) {
-    if (!is_own_error(log.line(i)) || !is_indented(log.line(i - 1))) continue;
+    if (!is_own_error(log.line(i)) || !is_behind_source(i, log)) continue;
     if (entry_of_line(log.line(i), true) == nullptr && !after.is_survived(i)) return i;
   }
   return std::nullopt;

@@ -156,6 +156,21 @@ TEST(ExplainLog, WhereARankIsMissedTheErrorThatItRaisedComesFirst) {
   EXPECT_THAT(rules_in("KeyError: 'x'\n" + missed), ElementsAre("peer_gone")) << "no traceback";
 }
 
+TEST(ExplainLog, ARanksErrorIsReadWhereOthersPrintIntoItsTraceback) {
+  const std::string missed =
+      "RuntimeError: [gloo/transport/tcp/pair.cc:598] Connection closed by peer [::1]:1\n";
+  const std::string begins = "ranksTraceback (most recent call last):\n  File \"t.py\", line 1\n";
+  const std::string source = "    raise KeyError('x')\n";
+  for (const std::string& interleaved :
+       {source + "ranks 4KeyError: 'x'\n", "ranks" + source + "KeyError: 'x'\n",
+        source + "ranks 4\n 4\nKeyError: 'x'\n"}) {
+    EXPECT_THAT(rules_in(begins + interleaved + missed), ElementsAre("rank_raised")) << interleaved;
+  }
+  EXPECT_THAT(rules_in(begins + source + "a\nb\nc\nKeyError: 'x'\n" + missed),
+              ElementsAre("peer_gone"))
+      << "too far from it";
+}
+
 TEST(ExplainLog, AStoreThatClosesBehindARunThatEndedInOrderIsNoLostRank) {
   const std::string in_order =
       "[rank0]:[W1210 05:03:00 ProcessGroupNCCL.cpp:1505] Warning: WARNING: "

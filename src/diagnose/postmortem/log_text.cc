@@ -128,8 +128,10 @@ bool is_exception(std::string_view message) {
         contains(name, "Error_") || std::ranges::any_of(endings, [&](std::string_view ending) {
           return name.ends_with(ending) && name != "Error";
         });
+    // What another rank printed may stand before it without a blank: "ranks 4ValueError: …".
+    name.remove_prefix(std::min(name.find_first_not_of("0123456789"), name.size()));
     // "_pickle.UnpicklingError" is Python's own.
-    if (fits && (is_letter(name.front()) || name.front() == '_')) return true;
+    if (fits && !name.empty() && (is_letter(name.front()) || name.front() == '_')) return true;
     at = colon + 1;
   }
   return false;
