@@ -278,12 +278,6 @@ void add_second(std::vector<VisibleVariable>& found, const DeviceKindFacts& fact
   if (!add(facts.second_variable) && !has_cuda) add(cuda().visible_variable);
 }
 
-DeviceOrder order_in(const VisibleSettings& settings) {
-  const std::string* order = value_in(settings, cuda().order_variable);
-  return order != nullptr && *order == cuda().order_value ? DeviceOrder::pci_bus_id
-                                                          : DeviceOrder::fastest_first;
-}
-
 std::optional<std::string> cuda_list(const VisibleSettings& settings) {
   const std::string* list = value_in(settings, cuda().visible_variable);
   return list != nullptr ? std::optional(*list) : std::nullopt;
@@ -302,6 +296,12 @@ void take_others(Left& left, const VisibleSettings& settings, const Snapshot& sn
 }
 
 }  // namespace
+
+DeviceOrder cuda_order_in(const VisibleSettings& settings) {
+  const std::string* order = value_in(settings, cuda().order_variable);
+  return order != nullptr && *order == cuda().order_value ? DeviceOrder::pci_bus_id
+                                                          : DeviceOrder::fastest_first;
+}
 
 bool limits_devices(const VisibleSettings& settings) {
   return std::ranges::any_of(settings, [](const auto& one) {
@@ -354,7 +354,7 @@ Result<std::optional<VisibleDevices>> devices_left_by(const VisibleSettings& set
   const auto list = cuda_list(settings);
   // Where no device's programs read it, it is CUDA's all the same.
   if (list && (has_any(cuda(), snapshot) || std::ranges::none_of(snapshot.devices, reads_cudas))) {
-    auto visible = parse_visible_devices(list, order_in(settings), snapshot, user);
+    auto visible = parse_visible_devices(list, cuda_order_in(settings), snapshot, user);
     if (!visible) return std::unexpected(std::move(visible).error());
     // What was meant needs no remark on how CUDA reads it.
     if (hides_devices_on_purpose(*list)) visible->remarks.clear();
@@ -369,7 +369,7 @@ ProgramNumbers numbers_in_program(const VisibleSettings& settings, const Snapsho
   take_others(left, settings, snapshot);
   if (!has_any(cuda(), snapshot)) return std::move(left).numbers();
   // CUDA counts in its own order also where nothing is set.
-  auto read = parse_visible_devices(cuda_list(settings), order_in(settings), snapshot);
+  auto read = parse_visible_devices(cuda_list(settings), cuda_order_in(settings), snapshot);
   const bool is_known = read.has_value();
   left.take(cuda(), cuda().visible_variable, is_known ? *std::move(read) : VisibleDevices());
   ProgramNumbers told = std::move(left).numbers();

@@ -21,6 +21,8 @@ using VisibleSettings = std::map<std::string, std::string, std::less<>>;
 /// `value_of` a variable is nothing where it is not set.
 [[nodiscard]] VisibleSettings visible_settings_in(
     const std::function<std::optional<std::string>(const char*)>& value_of);
+/// How they say that CUDA counts.
+[[nodiscard]] DeviceOrder cuda_order_in(const VisibleSettings& settings);
 /// Whether they say anything.
 [[nodiscard]] bool limits_devices(const VisibleSettings& settings);
 

@@ -42,6 +42,14 @@ bool driver_works(const Examined& host) { return !working_gpus(host).empty(); }
 
 bool is_elsewhere(const Examined& host) { return !host.facts.kernel; }
 
+std::vector<const Device*> devices_of(Runtime runtime, const Examined& host) {
+  std::vector<const Device*> found;
+  for (const Device& device : host.snapshot.devices) {
+    if (is_of(runtime, device) && !is_only_presence(device)) found.push_back(&device);
+  }
+  return found;
+}
+
 std::optional<Runtime> other_runtime_of(const FrameworkBuild& build) {
   if (build.is_rocm) return Runtime::rocm;
   for (const DeviceKindFacts& facts : device_kinds()) {

@@ -59,6 +59,8 @@ namespace doctor {
 [[nodiscard]] std::string names_of(const std::vector<const Device*>& devices);
 /// As an argument of -i: "0,1,3".
 [[nodiscard]] std::string index_list(const std::vector<const Device*>& devices);
+/// Those that programs of this runtime compute on.
+[[nodiscard]] std::vector<const Device*> devices_of(Runtime runtime, const Examined& host);
 /// Of another maker than NVIDIA, on whose devices a build computes. Nothing: no file says so.
 [[nodiscard]] std::optional<Runtime> other_runtime_of(const FrameworkBuild& build);
 /// The device that libcuda means; null: the driver's list has none of that UUID.

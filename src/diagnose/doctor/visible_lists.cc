@@ -92,13 +92,10 @@ Sentence given_by(std::string_view entry, const Snapshot& snapshot) {
 
 std::optional<VisibleList> visible_list(const VisibleSettings& settings, const Snapshot& snapshot,
                                         std::string_view user) {
-  const DeviceKindFacts& cuda = facts_of(Runtime::cuda);
-  const auto set = settings.find(cuda.visible_variable);
+  const auto set = settings.find(facts_of(Runtime::cuda).visible_variable);
   if (set == settings.end()) return std::nullopt;
   const std::string& value = set->second;
-  const auto order = settings.find(cuda.order_variable);
-  const bool is_by_address = order != settings.end() && order->second == cuda.order_value;
-  const DeviceOrder meant = is_by_address ? DeviceOrder::pci_bus_id : DeviceOrder::fastest_first;
+  const DeviceOrder meant = cuda_order_in(settings);
   VisibleList list{.value = value, .tokens = tokens_of(value, meant, snapshot)};
   // A user that hides all devices on purpose has made no mistake.
   const bool is_meant = hides_devices_on_purpose(value);

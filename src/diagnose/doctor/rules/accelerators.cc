@@ -15,14 +15,6 @@ namespace {
 
 constexpr std::string_view kfd = "/dev/kfd";
 
-std::vector<const Device*> devices_of(Runtime runtime, const Examined& host) {
-  std::vector<const Device*> found;
-  for (const Device& device : host.snapshot.devices) {
-    if (is_of(runtime, device) && !is_only_presence(device)) found.push_back(&device);
-  }
-  return found;
-}
-
 bool has_any(Runtime runtime, const Examined& host) { return !devices_of(runtime, host).empty(); }
 
 bool has_file_like(std::string_view beginning, const Examined& host) {

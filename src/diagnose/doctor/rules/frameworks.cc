@@ -61,9 +61,7 @@ Findings driver_too_old(const Examined& host) {
 /// Whether it computes on another maker's devices that this machine has, too.
 bool is_for_others(const FrameworkBuild& build, const Examined& host) {
   const auto runtime = other_runtime_of(build);
-  return runtime && std::ranges::any_of(host.snapshot.devices, [&](const Device& device) {
-           return is_of(*runtime, device);
-         });
+  return runtime && !devices_of(*runtime, host).empty();
 }
 
 bool is_cpu_build(const FrameworkBuild& build) {
