@@ -194,6 +194,29 @@ TEST(Metrics, UsersAreSummedUpOverDevices) {
             (2_GiB).count());
 }
 
+TEST(Metrics, AUsersDeviceIsIdleWhereNoLookOfTheWindowSawMoreThanIdleLoad) {
+  const auto idle_at = [](double load, double load_before) {
+    WindowKeeper window;
+    const auto look = [&](double percent) {
+      return h100_builder()
+          .process(1, "alice", 3_GiB)
+          .utilization(Percent{percent})
+          .with([](Device& device) { device.utilization_history = Absent::unsupported; })
+          .build();
+    };
+    window.add(look(load_before), Instant(std::chrono::seconds(1)));
+    const Snapshot last = look(load);
+    window.add(last, Instant(std::chrono::seconds(2)));
+    const std::string page =
+        metrics_page({.snapshot = last, .window = &window.statistics(), .version = "1.2.3"},
+                     {.profiles = {berth}}, MetricsFormat::text_0_0_4);
+    return read_page(page).value("berth_user_idle_devices{user=\"alice\"}");
+  };
+  EXPECT_EQ(idle_at(5, 0), 1) << "as `berth idle`: 5 % are nothing";
+  EXPECT_EQ(idle_at(7, 0), 0);
+  EXPECT_EQ(idle_at(0, 7), 0) << "within the minute";
+}
+
 TEST(Metrics, MemoryOfAUserIsUnknownOnceAProcessHidesItsOwn) {
   Snapshot host = h100_builder().process(1, "alice", 3_GiB).process(2, "alice", 1_GiB).build();
   EXPECT_TRUE(read_metrics(host).value("berth_user_memory_used_bytes{user=\"alice\"}"));

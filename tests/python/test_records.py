@@ -56,6 +56,8 @@ def test_a_lease_that_was_given_back_has_a_record_of_what_it_was_and_did(desk):
     assert desk.leases() == []
     shown = desk.run("show", "last").stdout
     assert "gave its devices back" in shown and "ended with" not in shown
+    after = desk.run("run", "--after", record["id"], "--", "true")
+    assert after.returncode == 125 and "that run has gone without a word of its end" in after.stderr
 
 
 def test_a_sampler_that_ended_is_started_again(desk):
