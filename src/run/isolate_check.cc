@@ -1,7 +1,6 @@
 #include "run/isolate_check.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,12 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <optional>
 
 #include "base/fd.h"
 #include "base/process.h"
+#include "base/scratch_directory.h"
 #include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -31,25 +30,6 @@ using Answer = IsolationCheck::Answer;
 
 constexpr Duration patience = std::chrono::seconds(60);
 constexpr Duration patience_of_one = std::chrono::seconds(20);
-
-/// A folder of our own in one where jobs write.
-class TrialFolder {
- public:
-  explicit TrialFolder(const std::string& within) {
-    std::string pattern = within + "/.berth-isolate-XXXXXX";
-    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  TrialFolder(TrialFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
-  TrialFolder& operator=(TrialFolder&&) = delete;
-  ~TrialFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 /// Something that is tried. The text says on what it worked.
 struct Trial {
@@ -341,11 +321,13 @@ namespace {
 /// In folders made for it, which go afterwards.
 void try_jobs_acts(const IsolationQuestion& question, const Given& given, IsolationReport& report,
                    Clock& clock) {
-  std::vector<TrialFolder> made;
+  std::vector<ScratchDirectory> made;
   std::vector<std::string> folders;
   for (const std::string& folder : question.folders) {
-    made.emplace_back(folder);
-    if (!made.back().path().empty()) folders.push_back(made.back().path());
+    auto ours = ScratchDirectory::make(folder + "/.berth-isolate");
+    if (!ours) continue;
+    folders.push_back(ours->path());
+    made.push_back(*std::move(ours));
   }
   std::vector<Trial> trials = trials_of_files(folders, clock);
   add_trials_of_devices(trials, given, question, clock);
