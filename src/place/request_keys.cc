@@ -201,7 +201,7 @@ Result<void> parse_compute(std::string_view text, JobSpec& job) {
 
 std::string typed_compute(const JobSpec& job) {
   const auto& least = job.request.min_compute;
-  return least ? fmt::format("{}.{}", least->major, least->minor) : std::string();
+  return least ? capability_text(*least) : std::string();
 }
 
 void walk_compute(Archive& archive, Request& request) {

@@ -21,9 +21,7 @@ namespace berth {
 
 // --- between a member's own type and a cell -----------------------------------------------------
 
-static Scalar cell_value(ComputeCapability capability) {
-  return std::to_string(capability.major) + "." + std::to_string(capability.minor);
-}
+static Scalar cell_value(ComputeCapability capability) { return capability_text(capability); }
 
 template <>
 struct FromCell<ComputeCapability> {

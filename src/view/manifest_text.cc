@@ -57,9 +57,7 @@ ManifestSection device_section(const Device& device, const Style& style) {
            device.id.text());
   rows.add(tr("Memory"), device.memory_total, in_gibibytes);
   const bool has_its_words = is_of(unnamed_vendor, device);
-  if (has_its_words)
-    rows.add(tr("Compute capability"), device.compute_capability,
-             [](ComputeCapability is) { return fmt::format("{}.{}", is.major, is.minor); });
+  if (has_its_words) rows.add(tr("Compute capability"), device.compute_capability, capability_text);
   rows.add("VBIOS", device.vbios_version);
   rows.add("ECC", device.ecc_mode, on_off_text);
   if (has_its_words) rows.add("MIG", device.mig_mode, on_off_text);

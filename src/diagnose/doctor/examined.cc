@@ -88,10 +88,6 @@ const Device* device_of(const CudaDevice& cuda, const Snapshot& snapshot) {
   return nullptr;
 }
 
-std::string capability_text(ComputeCapability capability) {
-  return std::to_string(capability.major) + "." + std::to_string(capability.minor);
-}
-
 const Problem* nvml_problem(const Examined& host) {
   for (const Problem& problem : host.snapshot.problems) {
     if (problem.source == "nvml" && !problem.device) return &problem;

@@ -99,10 +99,8 @@ void compare_facts(const std::vector<Device>& a, const std::vector<Device>& b, C
       }
     };
   };
-  compare(model, sentence("compute capability"), [](const Device& device) {
-    return told(device.compute_capability,
-                [](ComputeCapability is) { return fmt::format("{}.{}", is.major, is.minor); });
-  });
+  compare(model, sentence("compute capability"),
+          [](const Device& device) { return told(device.compute_capability, capability_text); });
   compare(division, sentence("kind of device"), [](const Device& device) {
     return told(device.parent ? sentence("MIG instance") : sentence("whole card"));
   });
