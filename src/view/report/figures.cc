@@ -164,19 +164,13 @@ class Rows {
 };
 
 void add_mark_rows(const Report& report, Rows& rows) {
-  std::vector<std::string> names;
-  for (const ReportRun& run : report.runs) {
-    for (const MarkCurve& curve : run.numbers) {
-      if (std::ranges::find(names, curve.name) == names.end()) names.push_back(curve.name);
-    }
-  }
   // One run's are listed below.
   if (report.runs.size() > 1) {
     rows.add(tr("Last mark"), [](const ReportRun& run) {
       return run.marks.empty() ? std::string() : printable(run.marks.back().text);
     });
   }
-  for (const std::string& name : names) {
+  for (const std::string& name : report.mark_names()) {
     double fastest = 0;
     for (const ReportRun& run : report.runs) {
       const auto found = std::ranges::find(run.numbers, name, &MarkCurve::name);
