@@ -83,10 +83,7 @@ std::vector<Piece> pieces_of(std::string_view line) {
   return pieces;
 }
 
-bool is_number(std::string_view name) {
-  return std::ranges::all_of(
-      name, [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
-}
+bool is_number(std::string_view name) { return std::ranges::all_of(name, is_digit); }
 
 /// One letter is no name to look for, root is nobody's, and a number stands for itself.
 bool is_replaced(std::string_view name) {

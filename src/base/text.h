@@ -21,6 +21,15 @@ namespace berth {
 [[nodiscard]] constexpr char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
+[[nodiscard]] constexpr bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+/// What the digit counts; nothing: it is none.
+[[nodiscard]] constexpr std::optional<unsigned> hex_digit(char c) {
+  if (is_digit(c)) return static_cast<unsigned>(c - '0');
+  if (lower(c) >= 'a' && lower(c) <= 'f') return static_cast<unsigned>(lower(c) - 'a') + 10;
+  return std::nullopt;
+}
 /// A letter, a digit or "_".
 [[nodiscard]] constexpr bool is_word_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
@@ -35,6 +44,9 @@ namespace berth {
 
 /// The whole text as a decimal number, nothing else around it.
 [[nodiscard]] std::optional<std::uint64_t> parse_unsigned(std::string_view text);
+/// The number behind `beginning`: "gi3" is 3.
+[[nodiscard]] std::optional<std::uint64_t> number_behind(std::string_view name,
+                                                         std::string_view beginning);
 [[nodiscard]] std::optional<std::int64_t> parse_signed(std::string_view text);
 /// "1.5": digits with at most one point, no sign, no exponent.
 [[nodiscard]] std::optional<double> parse_decimal(std::string_view text);

@@ -61,6 +61,12 @@ TEST(ParseNumbers, TakeTheWholeTextOnly) {
   EXPECT_EQ(parse_decimal("1e3"), std::nullopt);
 }
 TEST(Split, KeepsEmptyParts) { EXPECT_THAT(split("a,,b", ','), ElementsAre("a", "", "b")); }
+TEST(NumberBehind, IsThereWhereNothingElseFollows) {
+  EXPECT_EQ(number_behind("renderD128", "renderD"), 128U);
+  EXPECT_EQ(number_behind("card0-DP-1", "card"), std::nullopt);
+  EXPECT_EQ(number_behind("card", "card"), std::nullopt);
+  EXPECT_EQ(number_behind("gi3", "ci"), std::nullopt);
+}
 TEST(TypographicMistake, NamesTheFirstAndCorrectsAll) {
   const auto mistake = typographic_mistake("“0，1”");
   ASSERT_TRUE(mistake);

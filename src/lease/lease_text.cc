@@ -43,13 +43,6 @@ std::string escaped(std::string_view value) {
   return text;
 }
 
-std::optional<unsigned> hex_digit(char c) {
-  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
-  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10;
-  if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A') + 10;
-  return std::nullopt;
-}
-
 std::string unescaped(std::string_view text) {
   std::string value;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -88,7 +88,8 @@ struct LogHit {
 /// broke may name that one: "45, …, caused by previous Xid 149".
 std::optional<XidEvent> xid_in(std::string_view line) {
   auto xid = parse_xid(line);
-  const auto code = number_behind(line, xid ? "caused by previous Xid " : "XidCriticalError: Xid=");
+  const auto code =
+      number_following(line, xid ? "caused by previous Xid " : "XidCriticalError: Xid=");
   if (!code) return xid;
   if (!xid) xid.emplace();
   xid->code = *code;
