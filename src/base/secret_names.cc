@@ -29,12 +29,6 @@ std::vector<std::string> parts_of(std::string_view name) {
   return parts;
 }
 
-std::string joined_parts(std::span<const std::string> parts) {
-  std::string joined;
-  for (const std::string& part : parts) joined += (joined.empty() ? "" : "_") + part;
-  return joined;
-}
-
 /// Words that tell wherever in a name they stand.
 bool holds_telling_word(std::string lower) {
   static constexpr auto telling = std::to_array<std::string_view>(
@@ -122,7 +116,7 @@ bool is_measure(const std::vector<std::string>& parts) {
   if (holds_telling_word(parts.back())) return false;
   // "api_key" tells as a whole alone.
   const auto last_two = std::span(parts).last(2);
-  return holds_telling_word(last_two.front()) || !holds_telling_word(joined_parts(last_two));
+  return holds_telling_word(last_two.front()) || !holds_telling_word(joined(last_two, "_"));
 }
 
 bool is_file_path(std::string_view value) {

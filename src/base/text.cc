@@ -229,12 +229,7 @@ std::string shell_quoted(std::string_view word) {
 }
 
 std::string shell_joined(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) {
-    if (!line.empty()) line += ' ';
-    line += shell_quoted(word);
-  }
-  return line;
+  return joined(words, " ", shell_quoted);
 }
 
 std::string short_duration(std::chrono::milliseconds duration) {

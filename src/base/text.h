@@ -3,10 +3,16 @@
 // escaping, and columns that stay columns with East Asian characters.
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -16,6 +22,28 @@ namespace berth {
 
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+/// What stands in a list as it is: a text, or a whole number.
+template <class T>
+concept Listed =
+    std::convertible_to<T, std::string_view> ||
+    (std::integral<std::remove_cvref_t<T>> && !std::same_as<std::remove_cvref_t<T>, char>);
+/// All of a range with `separator` between: what `text_of` says of each, or each as it is.
+template <std::ranges::input_range Range, class TextOf = std::identity>
+  requires Listed<std::indirect_result_t<TextOf&, std::ranges::iterator_t<Range>>>
+[[nodiscard]] std::string joined(Range&& range, std::string_view separator, TextOf text_of = {}) {
+  std::string list;
+  bool is_first = true;
+  for (auto&& one : range) {
+    if (!std::exchange(is_first, false)) list += separator;
+    auto&& text = std::invoke(text_of, one);
+    if constexpr (std::convertible_to<decltype(text), std::string_view>) {
+      list += std::string_view(text);
+    } else {
+      list += std::to_string(text);
+    }
+  }
+  return list;
+}
 /// For ASCII alone, whatever the locale.
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 [[nodiscard]] constexpr char lower(char c) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <ranges>
 
 #include "base/text.h"
 
@@ -60,14 +61,9 @@ std::string unescaped(std::string_view text) {
   return value;
 }
 
-std::string joined(const std::vector<DeviceId>& devices) {
-  std::string list;
-  for (const DeviceId& device : devices) {
-    if (!is_plain_id(device.text())) continue;
-    if (!list.empty()) list += ',';
-    list += device.text();
-  }
-  return list;
+std::string as_text(const std::vector<DeviceId>& devices) {
+  const auto is_plain = [](const DeviceId& device) { return is_plain_id(device.text()); };
+  return joined(devices | std::views::filter(is_plain), ",", &DeviceId::text);
 }
 
 std::string as_text(ProcessId process) {
@@ -244,7 +240,7 @@ std::string write_ticket(const TicketText& ticket) {
   text += "command=" + escaped(ticket.command) + "\n";
   text += "wants=" + escaped(ticket.wants) + "\n";
   text += "request=" + escaped(ticket.request) + "\n";
-  text += "devices=" + joined(ticket.devices) + "\n";
+  text += "devices=" + as_text(ticket.devices) + "\n";
   return text;
 }
 

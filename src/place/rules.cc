@@ -1,6 +1,6 @@
 #include "place/rules.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -133,7 +133,7 @@ Verdict of_kind(const Case& asked) {
   if (!asked.kinds_to_choose.empty() && is_given_unasked(device)) {
     return refuse(device, Rule::kind_not_said,
                   sentence("one of several kinds here ({}): choose with --kind or --only",
-                           fmt::format("{}", fmt::join(asked.kinds_to_choose, ", "))),
+                           joined(asked.kinds_to_choose, ", ")),
                   false);
   }
   if (is_given_unasked(device) || !request.only.empty()) return std::nullopt;

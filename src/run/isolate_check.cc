@@ -133,13 +133,11 @@ Given first_that_can_be_given(const Snapshot& snapshot, const IsolationFacts& fa
 }
 
 Result<std::string> open_own(const IsolationPlan& plan) {
-  std::string opened;
   for (const std::string& path : plan.own) {
     const auto file = open_fd(path, O_RDWR | O_NONBLOCK | O_NOCTTY);
     if (!file) return std::unexpected(file.error());
-    opened += (opened.empty() ? "" : " ") + path;
   }
-  return opened;
+  return joined(plan.own, " ");
 }
 
 /// What is closed answers EACCES. The drivers accept a descriptor that was opened neither to read
@@ -155,9 +153,7 @@ Result<std::string> fail_to_open(const std::vector<std::string>& closed, bool ha
       return fail(ErrorCode::io, "{} answered ioctl()", path);
     }
   }
-  std::string shut;
-  for (const std::string& path : closed) shut += (shut.empty() ? "" : " ") + path;
-  return shut;
+  return joined(closed, " ");
 }
 
 /// Ourselves, asked inside: what NVML shows there is the given device and no other.
@@ -183,8 +179,7 @@ Result<std::string> count_by_nvml(const IsolationQuestion& question, const Devic
 Result<std::string> count_by_cuda(const IsolationQuestion& question, Clock& clock) {
   const CudaAnswer answer = ask_cuda(question.cuda_library, clock, patience_of_one);
   if (!answer.problem.empty()) return fail(ErrorCode::io, Sentence(answer.problem));
-  std::string listed;
-  for (const auto& device : answer.devices) listed += (listed.empty() ? "" : " ") + device.uuid;
+  const std::string listed = joined(answer.devices, " ", &CudaDevice::uuid);
   if (answer.devices.size() == 1) return listed;
   return fail(ErrorCode::io, "CUDA shows: {}", listed.empty() ? "-" : listed);
 }
@@ -192,10 +187,8 @@ Result<std::string> count_by_cuda(const IsolationQuestion& question, Clock& cloc
 // --- trying -----------------------------------------------------------------------------------
 
 std::vector<Trial> trials_of_files(const std::vector<std::string>& folders, Clock& clock) {
-  std::string names;
-  for (const std::string& folder : folders) {
-    names += (names.empty() ? "" : " ") + folder.substr(0, folder.rfind('/'));
-  }
+  const std::string names = joined(
+      folders, " ", [](const std::string& folder) { return folder.substr(0, folder.rfind('/')); });
   const auto in_all = [=](std::function<Result<void>(const std::string&)> attempt) {
     return [=]() -> Result<std::string> {
       if (folders.empty()) return fail(ErrorCode::io, "no folder could be written");

@@ -113,22 +113,12 @@ Cell read_id(const Device& device, const Snapshot&) { return Scalar(device.id.te
 Cell read_users(const Device& device, const Snapshot& snapshot) {
   if (is_ledger_unread(snapshot)) return Absent::failed;
   if (is_list_unread(device)) return device.process_count.why();
-  std::string names;
-  for (const std::string& user : users_of(device, snapshot)) {
-    if (!names.empty()) names += ' ';
-    names += user;
-  }
-  return Scalar(names);
+  return Scalar(joined(users_of(device, snapshot), " "));
 }
 
 Cell read_reserved_for(const Device& device, const Snapshot& snapshot) {
   if (is_ledger_unread(snapshot)) return Absent::failed;
-  std::string names;
-  for (const std::string& user : users_waiting_for(device, snapshot)) {
-    if (!names.empty()) names += ' ';
-    names += user;
-  }
-  return Scalar(names);
+  return Scalar(joined(users_waiting_for(device, snapshot), " "));
 }
 
 Cell read_leases(const Device& device, const Snapshot& snapshot) {

@@ -111,11 +111,7 @@ ManifestSection machine_section(const Manifest& manifest) {
 }
 
 std::string versions_text(const std::vector<std::pair<std::string, std::string>>& versions) {
-  std::string text;
-  for (const auto& [name, version] : versions) {
-    text += (text.empty() ? "" : ", ") + name + " " + version;
-  }
-  return text;
+  return joined(versions, ", ", [](const auto& one) { return one.first + " " + one.second; });
 }
 
 ManifestSection software_section(const Manifest& manifest) {

@@ -266,11 +266,7 @@ std::vector<TableRow> rows_of(const std::vector<SpecRow>& rows, const Subjects& 
 
 std::string indices_text(const SpecSubject& subject) {
   if (subject.indices.empty()) return "";
-  std::string list;
-  for (const int index : subject.indices) {
-    list += (list.empty() ? "" : ",") + std::to_string(index);
-  }
-  return trf("here: GPU {}", list);
+  return trf("here: GPU {}", joined(subject.indices, ","));
 }
 
 /// As many side by side as the width has room for.
@@ -304,10 +300,7 @@ std::string below(const SpecSubject& subject, const Style& style) {
         style);
   }
   const Card& card = *subject.card;
-  std::string lacks;
-  for (const Lack lack : lacks_of(card)) {
-    lacks += (lacks.empty() ? "" : ", ") + std::string(lack_words(lack));
-  }
+  const std::string lacks = joined(lacks_of(card), ", ", lack_words);
   const bool is_known = card.has_capability() || card.published != nullptr;
   const std::string said = !is_known
                                ? trf("{}: which types it computes in is not in the table.", name)

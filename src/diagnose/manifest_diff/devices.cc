@@ -50,7 +50,7 @@ Told each_once(const std::vector<Told>& all) {
     if (std::ranges::find(values, value) == values.end()) values.push_back(std::move(value));
   }
   if (values.size() == 1) return all.front();
-  return told(fmt::format("{}", fmt::join(values, ", ")));
+  return told(joined(values, ", "));
 }
 
 /// What all devices say of one thing.

@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "base/sentence.h"
@@ -184,13 +185,8 @@ void add_oom(const LogHit& seen, const LogText& log, OomContext around, Finding&
 /// "0, 1, 3", at most as many as a line shows.
 std::string some_of(const std::map<std::uint64_t, std::uint64_t>& ranks) {
   constexpr std::size_t most = 16;
-  std::string text;
-  std::size_t count = 0;
-  for (const auto& [rank, operation] : ranks) {
-    if (++count > most) return text + ", …";
-    text += (text.empty() ? "" : ", ") + std::to_string(rank);
-  }
-  return text;
+  return joined(ranks | std::views::keys | std::views::take(most), ", ") +
+         (ranks.size() > most ? ", …" : "");
 }
 
 void add_ranks(const LogText& log, Finding& finding) {

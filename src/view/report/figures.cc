@@ -51,11 +51,10 @@ std::string given_devices_text(const ReportRun& run) {
   if (devices.empty()) return std::string(tr("none: on the CPU"));
   std::map<std::string, std::size_t> models;
   for (const Device& device : devices) ++models[device.name.get().value_or(device.id.text())];
-  std::string text;
-  for (const auto& [model, count] : models) {
-    text += (text.empty() ? "" : ", ") + (count > 1 ? fmt::format("{} × ", count) : "") + model;
-  }
-  return text;
+  return joined(models, ", ", [](const auto& one) {
+    const auto& [model, count] = one;
+    return (count > 1 ? fmt::format("{} × ", count) : "") + model;
+  });
 }
 
 /// What the runs of a row have; none where none has it.
@@ -345,7 +344,7 @@ std::string simulated_names(const Report& report) {
     const auto& name = run.record.manifest.given.simulated;
     if (name && std::ranges::find(names, *name) == names.end()) names.push_back(*name);
   }
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined(names, ", ");
 }
 
 std::string run_heading(const Report& report, std::size_t run) {
