@@ -1,7 +1,6 @@
 // What is wrong with a device, and who holds one without using it.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -182,7 +181,7 @@ std::string subject_of_holders(const Device& device, const std::vector<const Cla
       holders.insert(user.uid ? fmt::format("uid {}", *user.uid) : user.name);
     }
   }
-  return fmt::format("{} {}", device.id.text(), fmt::join(holders, " "));
+  return device.id.text() + " " + joined(holders, " ");
 }
 
 void see_idle_holder(const Round& round, const Device& device) {

@@ -1,7 +1,5 @@
 #include "app/options.h"
 
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <vector>
@@ -79,7 +77,7 @@ void Options::choice(const char* names, std::string& into, std::string_view what
   added(app_, names, into, what, form, group_)
       ->check([all = std::vector(choices)](const std::string& value) {
         if (std::ranges::find(all, value) != all.end()) return std::string();
-        return trf("\"{}\" is none of {}", printable(value), fmt::join(all, ", "));
+        return trf("\"{}\" is none of {}", printable(value), joined(all, ", "));
       });
 }
 

@@ -45,9 +45,8 @@ std::string clipped(const Context& context, std::string_view command) {
 
 std::unexpected<Error> none_can_be_found(const Context& context,
                                          const std::vector<BrowserCommand>& commands) {
-  std::string all;
-  for (const BrowserCommand& command : commands) all += (all.empty() ? "" : ", ") + command.front();
-  const std::string tried = clipped(context, all);
+  const auto program = [](const BrowserCommand& command) { return command.front(); };
+  const std::string tried = clipped(context, joined(commands, ", ", program));
   return fail(ErrorCode::not_found,
               "none of the commands in $BROWSER can be found (tried without a shell: {}). Set it "
               "to one that is there, or open the address yourself",

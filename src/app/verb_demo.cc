@@ -1,18 +1,15 @@
 // `berth demo`: a guided tour. Each step starts this same program as a user would start it. So the
 // demonstration cannot drift from the real thing.
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"
+#include "base/scratch_directory.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -23,29 +20,6 @@
 namespace berth {
 
 namespace {
-
-/// A directory for the demonstration's ledger and records; gone afterwards.
-class ScratchDirectory {
- public:
-  static Result<ScratchDirectory> make(const std::string& parent) {
-    std::string path = parent + "/berth-demo-XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr) return fail_system(errno, "create {}", path);
-    return ScratchDirectory(path);
-  }
-  ScratchDirectory(ScratchDirectory&& other) noexcept : path_(std::move(other.path_)) {
-    other.path_.clear();
-  }
-  ScratchDirectory& operator=(ScratchDirectory&&) = delete;
-  ~ScratchDirectory() {
-    std::error_code ignored;  // what is left is in the temporary directory and says whose it is
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  explicit ScratchDirectory(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 /// The ending signals that were ignored when we were started, such as SIGHUP under nohup. Blocking
 /// an ignored signal would deliver it.
@@ -245,7 +219,9 @@ class DemoVerb final : public Verb {
 
   static Result<bool> tour_in_scratch(Context& context, Steps& steps) {
     const auto parent = context.variable("TMPDIR");
-    const auto scratch = ScratchDirectory::make(parent.value_or("").empty() ? "/tmp" : *parent);
+    // For the demonstration's ledger and records.
+    const auto scratch =
+        ScratchDirectory::make((parent.value_or("").empty() ? "/tmp" : *parent) + "/berth-demo");
     if (!scratch) return std::unexpected(scratch.error());
     steps.give(with_variables(
         clean_slate(context),

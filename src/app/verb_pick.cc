@@ -33,7 +33,7 @@ std::string exports_of(const std::vector<Variable>& variables) {
 std::string without_devices(const std::string& format, const std::vector<Variable>& settings) {
   if (format == "env") return exports_of(settings);
   const bool is_for_container = format == "docker" || format == "cdi";
-  return is_for_container ? fmt::format("{}\n", fmt::join(words_for_no_card(), " ")) : "-1\n";
+  return is_for_container ? joined(words_for_no_card(), " ") + "\n" : "-1\n";
 }
 
 std::vector<const Device*> found_in(const Snapshot& snapshot, const std::vector<DeviceId>& ids) {

@@ -13,6 +13,7 @@
 #include "config/policy_file.h"
 #include "place/reap.h"
 #include "serve/user_acts.h"
+#include "snapshot/device_name.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -121,13 +122,10 @@ class ReapVerb final : public Verb {
       return exit_code::ok;
     }
     const Claim& claim = step.lease.claim;
-    std::string devices;
-    for (const ClaimedDevice& part : claim.devices) {
+    const std::string devices = joined(claim.devices, ",", [&](const ClaimedDevice& part) {
       const Device* device = find_device(part.device, snapshot);
-      devices += devices.empty() ? "" : ",";
-      devices +=
-          device != nullptr && device->index ? std::to_string(*device->index) : part.device.text();
-    }
+      return device != nullptr ? index_or_id(*device) : part.device.text();
+    });
     const auto seconds = [](WallTime at) { return std::to_string(at.unix_ms / 1000); };
     const std::string ends = step.ends ? seconds(*step.ends) : "";
     const serve::AlertCommand command{

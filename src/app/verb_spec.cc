@@ -74,12 +74,8 @@ class SpecVerb final : public Verb {
   }
 
   static int unknown(const std::string& name) {
-    std::string similar;
-    for (const std::string_view card : similar_names(name, 4)) {
-      similar += (similar.empty() ? "" : ", ") + std::string(card);
-    }
     complain(trf("no card is called \"{}\"; similar ones: {}; berth spec --list has them all",
-                 cut_to_width(printable(name), 60, true), similar));
+                 cut_to_width(printable(name), 60, true), joined(similar_names(name, 4), ", ")));
     return exit_code::failed;
   }
 

@@ -105,15 +105,12 @@ std::optional<std::string> mistake_in_server(const std::string& sim) {
   if (sim.empty() || sim::builtin_scenario(sim)) return std::nullopt;
   // Any other trouble with a file is told when it is read.
   if (::access(sim.c_str(), F_OK) == 0 || errno != ENOENT) return std::nullopt;
-  std::string names;
-  for (const ScenarioName& known : builtin_scenarios()) {
-    names += (names.empty() ? "" : ", ") + std::string(known.name);
-  }
   return trf(
       "--sim: there is no simulated server and no file \"{}\"; the servers are {}, and --sim= "
       "alone "
       "means {}",
-      printable(sim), names, sim::default_scenario);
+      printable(sim), joined(builtin_scenarios(), ", ", &ScenarioName::name),
+      sim::default_scenario);
 }
 
 namespace {

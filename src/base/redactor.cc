@@ -83,10 +83,7 @@ std::vector<Piece> pieces_of(std::string_view line) {
   return pieces;
 }
 
-bool is_number(std::string_view name) {
-  return std::ranges::all_of(
-      name, [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
-}
+bool is_number(std::string_view name) { return std::ranges::all_of(name, is_digit); }
 
 /// One letter is no name to look for, root is nobody's, and a number stands for itself.
 bool is_replaced(std::string_view name) {
@@ -131,15 +128,7 @@ Redactor::Redactor(const Names& names) {
 std::string Redactor::cleaned(std::string_view text) {
   in_private_key_ = false;
   below_ = {};
-  std::string clean;
-  clean.reserve(text.size());
-  bool is_first = true;
-  for (const std::string_view line : split(text, '\n')) {
-    if (!is_first) clean += '\n';
-    is_first = false;
-    clean += cleaned_line(line);
-  }
-  return clean;
+  return joined(split(text, '\n'), "\n", [&](std::string_view line) { return cleaned_line(line); });
 }
 
 std::string Redactor::cleaned_line(std::string_view line) {

@@ -14,7 +14,6 @@ namespace berth {
 namespace {
 
 bool is_capital_letter(char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; }
-bool is_decimal_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 char small_letter(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
 /// "logger.wandb_key", "--wandb-key", "AccountKey": each word of it, in small letters.
@@ -28,12 +27,6 @@ std::vector<std::string> parts_of(std::string_view name) {
   }
   if (parts.back().empty()) parts.pop_back();
   return parts;
-}
-
-std::string joined_parts(std::span<const std::string> parts) {
-  std::string joined;
-  for (const std::string& part : parts) joined += (joined.empty() ? "" : "_") + part;
-  return joined;
 }
 
 /// Words that tell wherever in a name they stand.
@@ -119,11 +112,11 @@ NameTells last_part_tells(const std::vector<std::string>& parts, bool is_option)
 
 /// "token_accuracy", "auth_loss": of what they measure only numbers are known.
 bool is_measure(const std::vector<std::string>& parts) {
-  if (parts.size() < 2 || std::ranges::all_of(parts.back(), is_decimal_digit)) return false;
+  if (parts.size() < 2 || std::ranges::all_of(parts.back(), is_digit)) return false;
   if (holds_telling_word(parts.back())) return false;
   // "api_key" tells as a whole alone.
   const auto last_two = std::span(parts).last(2);
-  return holds_telling_word(last_two.front()) || !holds_telling_word(joined_parts(last_two));
+  return holds_telling_word(last_two.front()) || !holds_telling_word(joined(last_two, "_"));
 }
 
 bool is_file_path(std::string_view value) {
@@ -138,9 +131,9 @@ bool is_file_path(std::string_view value) {
 
 bool is_numeric(std::string_view value) {
   return !value.empty() &&
-         is_decimal_digit(value[value.find_first_not_of("+-.") == value.npos
-                                    ? 0
-                                    : value.find_first_not_of("+-.")]) &&
+         is_digit(value[value.find_first_not_of("+-.") == value.npos
+                            ? 0
+                            : value.find_first_not_of("+-.")]) &&
          value.find_first_not_of("0123456789+-.,:eE") == value.npos;
 }
 
@@ -180,7 +173,7 @@ bool is_secret_name(std::string_view name) { return name_tells(name) == NameTell
 
 bool is_secret_value(NameTells tells, std::string_view value) {
   constexpr std::size_t shortest_pin = 4;
-  const bool pin = value.size() >= shortest_pin && std::ranges::all_of(value, is_decimal_digit);
+  const bool pin = value.size() >= shortest_pin && std::ranges::all_of(value, is_digit);
   const std::string_view bare = trimmed(value);
   switch (tells) {
     case NameTells::nothing:

@@ -11,8 +11,6 @@ namespace berth {
 
 namespace {
 
-bool is_figure(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
 bool is_token_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
 }
@@ -83,7 +81,7 @@ bool is_aws_secret(std::string_view word) {
                                return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
                                       c == '/' || c == '+';
                              }) &&
-         std::ranges::count_if(word, [](unsigned char c) { return std::isdigit(c) != 0; }) > 0 &&
+         std::ranges::any_of(word, is_digit) &&
          std::ranges::count_if(word, [](unsigned char c) { return std::isupper(c) != 0; }) >= few &&
          std::ranges::count_if(word, [](unsigned char c) { return std::islower(c) != 0; }) >= few;
 }
@@ -196,7 +194,7 @@ std::optional<TextSpan> url_credentials(std::string_view text, std::size_t schem
     const std::size_t colon = url.substr(0, slash).find(':');
     if (colon == url.npos) return std::nullopt;
     const std::string_view port = url.substr(colon + 1, slash - colon - 1);
-    if (!std::ranges::all_of(port, is_figure)) at = url.rfind('@');
+    if (!std::ranges::all_of(port, is_digit)) at = url.rfind('@');
   }
   if (at == url.npos) return std::nullopt;
   return TextSpan{begin, begin + at};
@@ -241,13 +239,13 @@ std::optional<std::size_t> attached_password(std::string_view word, std::string_
 bool is_no_prose(std::string_view word) {
   constexpr std::size_t shortest = 6;
   return word.size() >= shortest && std::ranges::any_of(word.substr(1), [](char c) {
-           return is_figure(c) || std::isupper(static_cast<unsigned char>(c)) != 0;
+           return is_digit(c) || std::isupper(static_cast<unsigned char>(c)) != 0;
          });
 }
 
 bool is_name_and_password(std::string_view word) {
   return word.find(':') != word.npos &&
-         std::ranges::any_of(word, [](char c) { return c != ':' && !is_figure(c); });
+         std::ranges::any_of(word, [](char c) { return c != ':' && !is_digit(c); });
 }
 
 std::string masked_spans(std::string_view text, const std::vector<TextSpan>& spans) {

@@ -75,6 +75,9 @@ std::optional<T> parse_whole(std::string_view text) {
 std::optional<std::uint64_t> parse_unsigned(std::string_view text) {
   return parse_whole<std::uint64_t>(text);
 }
+std::optional<std::uint64_t> number_behind(std::string_view name, std::string_view beginning) {
+  return name.starts_with(beginning) ? parse_unsigned(name.substr(beginning.size())) : std::nullopt;
+}
 std::optional<std::int64_t> parse_signed(std::string_view text) {
   return parse_whole<std::int64_t>(text);
 }
@@ -226,12 +229,7 @@ std::string shell_quoted(std::string_view word) {
 }
 
 std::string shell_joined(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) {
-    if (!line.empty()) line += ' ';
-    line += shell_quoted(word);
-  }
-  return line;
+  return joined(words, " ", shell_quoted);
 }
 
 std::string short_duration(std::chrono::milliseconds duration) {

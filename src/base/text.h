@@ -3,10 +3,16 @@
 // escaping, and columns that stay columns with East Asian characters.
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -16,10 +22,41 @@ namespace berth {
 
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+/// What stands in a list as it is: a text, or a whole number.
+template <class T>
+concept Listed =
+    std::convertible_to<T, std::string_view> ||
+    (std::integral<std::remove_cvref_t<T>> && !std::same_as<std::remove_cvref_t<T>, char>);
+/// All of a range with `separator` between: what `text_of` says of each, or each as it is.
+template <std::ranges::input_range Range, class TextOf = std::identity>
+  requires Listed<std::indirect_result_t<TextOf&, std::ranges::iterator_t<Range>>>
+[[nodiscard]] std::string joined(Range&& range, std::string_view separator, TextOf text_of = {}) {
+  std::string list;
+  bool is_first = true;
+  for (auto&& one : range) {
+    if (!std::exchange(is_first, false)) list += separator;
+    auto&& text = std::invoke(text_of, one);
+    if constexpr (std::convertible_to<decltype(text), std::string_view>) {
+      list += std::string_view(text);
+    } else {
+      list += std::to_string(text);
+    }
+  }
+  return list;
+}
 /// For ASCII alone, whatever the locale.
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 [[nodiscard]] constexpr char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+[[nodiscard]] constexpr bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+/// What the digit counts; nothing: it is none.
+[[nodiscard]] constexpr std::optional<unsigned> hex_digit(char c) {
+  if (is_digit(c)) return static_cast<unsigned>(c - '0');
+  if (lower(c) >= 'a' && lower(c) <= 'f') return static_cast<unsigned>(lower(c) - 'a') + 10;
+  return std::nullopt;
 }
 /// A letter, a digit or "_".
 [[nodiscard]] constexpr bool is_word_character(char c) {
@@ -35,6 +72,9 @@ namespace berth {
 
 /// The whole text as a decimal number, nothing else around it.
 [[nodiscard]] std::optional<std::uint64_t> parse_unsigned(std::string_view text);
+/// The number behind `beginning`: "gi3" is 3.
+[[nodiscard]] std::optional<std::uint64_t> number_behind(std::string_view name,
+                                                         std::string_view beginning);
 [[nodiscard]] std::optional<std::int64_t> parse_signed(std::string_view text);
 /// "1.5": digits with at most one point, no sign, no exponent.
 [[nodiscard]] std::optional<double> parse_decimal(std::string_view text);

@@ -1,4 +1,6 @@
 #include "base/text.h"
+#include <ranges>
+
 #include "base/sentence.h"
 
 #include <gmock/gmock.h>
@@ -61,6 +63,27 @@ TEST(ParseNumbers, TakeTheWholeTextOnly) {
   EXPECT_EQ(parse_decimal("1e3"), std::nullopt);
 }
 TEST(Split, KeepsEmptyParts) { EXPECT_THAT(split("a,,b", ','), ElementsAre("a", "", "b")); }
+TEST(Joined, HasTheSeparatorBetweenAndNowhereElse) {
+  EXPECT_EQ(joined(std::vector<std::string>{}, ", "), "");
+  EXPECT_EQ(joined(std::vector<std::string>{"a"}, ", "), "a");
+  EXPECT_EQ(joined(std::vector<std::string_view>{"", "b", ""}, ","), ",b,")
+      << "an empty one counts";
+}
+TEST(Joined, TellsNumbersAndWhatIsSaidOfTheRest) {
+  const std::vector<int> numbers = {0, 10, -1};
+  EXPECT_EQ(joined(numbers, ","), "0,10,-1");
+  EXPECT_EQ(joined(numbers, " ", [](int n) { return "<" + std::to_string(n) + ">"; }),
+            "<0> <10> <-1>");
+  const std::vector<std::pair<int, std::string>> pairs = {{1, "one"}, {2, "two"}};
+  EXPECT_EQ(joined(pairs, "; ", &std::pair<int, std::string>::second), "one; two");
+  EXPECT_EQ(joined(numbers | std::views::filter([](int n) { return n > 0; }), ","), "10");
+}
+TEST(NumberBehind, IsThereWhereNothingElseFollows) {
+  EXPECT_EQ(number_behind("renderD128", "renderD"), 128U);
+  EXPECT_EQ(number_behind("card0-DP-1", "card"), std::nullopt);
+  EXPECT_EQ(number_behind("card", "card"), std::nullopt);
+  EXPECT_EQ(number_behind("gi3", "ci"), std::nullopt);
+}
 TEST(TypographicMistake, NamesTheFirstAndCorrectsAll) {
   const auto mistake = typographic_mistake("“0，1”");
   ASSERT_TRUE(mistake);

@@ -1,6 +1,7 @@
 #include "guard/memory_watch.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "base/text.h"
@@ -16,12 +17,10 @@ Bytes tolerated(Bytes cap) {
 /// "dan 15.0 GiB, eve 2.0 GiB", the largest three.
 std::string users_text(const std::vector<UnleasedUse>& by) {
   constexpr std::size_t most = 3;
-  std::string text;
-  for (std::size_t i = 0; i < by.size() && i < most; ++i) {
-    const std::string user = by[i].user.empty() ? "?" : printable(by[i].user);
-    text += (text.empty() ? "" : ", ") + user + " " + short_size(by[i].memory);
-  }
-  return by.size() > most ? text + ", …" : text;
+  const auto told = [](const UnleasedUse& one) {
+    return (one.user.empty() ? "?" : printable(one.user)) + " " + short_size(one.memory);
+  };
+  return joined(by | std::views::take(most), ", ", told) + (by.size() > most ? ", …" : "");
 }
 
 }  // namespace

@@ -58,10 +58,6 @@ Preloads preloads_in(std::string list) {
   return found;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  return fmt::format("{}", fmt::join(words, ":"));
-}
-
 /// What the job itself speaks against; empty: nothing.
 Sentence why_step_aside(const ShimQuestion& question) {
   constexpr std::array<std::string_view, 7> injectors = {
@@ -241,8 +237,8 @@ std::expected<Shim, Sentence> prepare_shim(const ShimQuestion& question) {
   shim->driver_build_id = driver->object.build_id;
   const Preloads preloads = preloads_in(value_in(question.environment, "LD_PRELOAD"));
   if (!preloads.users.empty()) {
-    shim->said.push_back(
-        sentence("LD_PRELOAD has what you chose first, then the shim: {}", joined(preloads.users)));
+    shim->said.push_back(sentence("LD_PRELOAD has what you chose first, then the shim: {}",
+                                  joined(preloads.users, ":")));
   }
   return shim;
 }
@@ -260,8 +256,8 @@ std::vector<Variable> shim_variables(const std::vector<std::string>& environment
       }
     }
   }
-  std::vector<Variable> set = {{"LD_PRELOAD", joined(preloads.users)},
-                               {"LD_LIBRARY_PATH", joined(folders)},
+  std::vector<Variable> set = {{"LD_PRELOAD", joined(preloads.users, ":")},
+                               {"LD_LIBRARY_PATH", joined(folders, ":")},
                                {"BERTH_GUARD_ACCOUNT", account_file}};
   // A program built with AddressSanitizer ends where anything was loaded before its library.
   const std::string others = value_in(environment, "ASAN_OPTIONS");

@@ -87,7 +87,7 @@ std::string find_cdi_spec(const std::string& root) {
   for (const std::string folder : {"/etc/cdi", "/var/run/cdi", "/run/cdi"}) {
     const auto names = list_directory(root + folder);
     if (!names && names.error().code() != ErrorCode::not_found) return folder;
-    for (const std::string& name : names ? *names : std::vector<std::string>()) {
+    for (const std::string& name : names.value_or(std::vector<std::string>())) {
       const bool is_spec = name.ends_with(".yaml") || name.ends_with(".json");
       if (is_spec && may_name(root + folder + "/" + name, "nvidia.com/")) {
         return folder + "/" + name;

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -134,11 +135,11 @@ HostFacts gather_host_facts(const HostFactsQuestion& question, Clock& clock) {
   found.variables = notable_variables(question.environment);
   found.container = Absent::not_sampled;
   found.silent_folders = find_silent(question, clock);
-  std::string search_path;
-  for (const std::string& folder : folders_in(question.environment, "PATH")) {
-    if (!is_below(folder, found.silent_folders))
-      search_path += (search_path.empty() ? "" : ":") + folder;
-  }
+  const auto answers = [&](const std::string& folder) {
+    return !is_below(folder, found.silent_folders);
+  };
+  const auto folders = folders_in(question.environment, "PATH");
+  const std::string search_path = joined(folders | std::views::filter(answers), ":");
   if (question.is_own_machine) look_at_machine(question, search_path, found, clock);
   look_at_python(question, search_path, found, clock);
   return found;

@@ -36,25 +36,20 @@ Reading<bool> module_installed(const std::string& root, const Reading<std::strin
   return false;
 }
 
-/// The number behind `beginning`: "gi3" is 3.
-std::optional<std::uint64_t> number_behind(std::string_view name, std::string_view beginning) {
-  return name.starts_with(beginning) ? parse_unsigned(name.substr(beginning.size())) : std::nullopt;
-}
-
 /// NVML lists GPU instances to root alone. The kernel shows everybody a folder for each
 /// (capabilities/gpu0/mig/gi1/ci0, by the card's minor number).
 std::vector<HollowInstance> hollow_instances(const std::string& root) {
   std::vector<HollowInstance> hollow;
   const std::string top = root + "/proc/driver/nvidia/capabilities";
-  const auto cards = list_directory(top);
-  for (const std::string& card : cards ? *cards : std::vector<std::string>()) {
+  for (const std::string& card : entries_in(top)) {
     const auto minor = number_behind(card, "gpu");
+    if (!minor) continue;
     const std::string folder = top + "/" + card + "/mig";
-    const auto names = minor ? list_directory(folder) : std::vector<std::string>();
-    for (const std::string& name : names ? *names : std::vector<std::string>()) {
+    for (const std::string& name : entries_in(folder)) {
       const auto instance = number_behind(name, "gi");
-      const auto inside = instance ? list_directory(folder + "/" + name) : names;
-      if (!instance || !inside || *instance > 1000) continue;
+      if (!instance || *instance > 1000) continue;
+      const auto inside = list_directory(folder + "/" + name);
+      if (!inside) continue;
       const bool computes = std::ranges::any_of(
           *inside, [](const std::string& one) { return number_behind(one, "ci").has_value(); });
       if (!computes) hollow.push_back({*minor, static_cast<unsigned>(*instance)});
@@ -136,8 +131,7 @@ bool is_opened_by_programs(std::string_view path) {
 std::vector<std::string> device_paths(const std::string& root) {
   std::vector<std::string> paths;
   for (const std::string folder : {"/dev/", "/dev/dri/"}) {
-    const auto names = list_directory(root + folder);
-    for (const std::string& name : names ? *names : std::vector<std::string>()) {
+    for (const std::string& name : entries_in(root + folder)) {
       if (is_opened_by_programs(folder + name)) paths.push_back(folder + name);
     }
   }

@@ -38,11 +38,9 @@ std::string granted_on(const compute::CudaApi& api, const std::string& uuid,
 
 /// In the child.
 int ask_each(const MpsQuestion& question) {
-  std::string visible;
-  for (const std::string& uuid : question.uuids) visible += (visible.empty() ? "" : ",") + uuid;
   const std::vector<Bytes> limits(question.uuids.size(), Bytes(tried_limit));
   ::setenv("CUDA_MPS_PIPE_DIRECTORY", question.pipes.c_str(), 1);
-  ::setenv("CUDA_VISIBLE_DEVICES", visible.c_str(), 1);
+  ::setenv("CUDA_VISIBLE_DEVICES", joined(question.uuids, ",").c_str(), 1);
   ::setenv(mps_limit_variable, mps_limits(limits).c_str(), 1);
   const auto api = compute::load_cuda_to_compute(question.library);
   for (std::size_t at = 0; at < question.uuids.size(); ++at) {

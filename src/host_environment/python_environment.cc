@@ -116,8 +116,7 @@ void read_interpreter(const PythonQuestion& question, PythonEnvironment& python)
     if (version) python.version = two_part(*version);
     if (!python.version && info) python.version = two_part(*info);
   }
-  const auto names = list_directory(prefix + "/lib");
-  for (const std::string& name : names ? *names : std::vector<std::string>()) {
+  for (const std::string& name : entries_in(prefix + "/lib")) {
     if (!python.version && name.starts_with("python3.")) {
       python.version = two_part(std::string_view(name).substr(6));
     }

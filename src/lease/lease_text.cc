@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <ranges>
 
 #include "base/text.h"
 
@@ -43,13 +44,6 @@ std::string escaped(std::string_view value) {
   return text;
 }
 
-std::optional<unsigned> hex_digit(char c) {
-  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
-  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10;
-  if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A') + 10;
-  return std::nullopt;
-}
-
 std::string unescaped(std::string_view text) {
   std::string value;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -67,14 +61,9 @@ std::string unescaped(std::string_view text) {
   return value;
 }
 
-std::string joined(const std::vector<DeviceId>& devices) {
-  std::string list;
-  for (const DeviceId& device : devices) {
-    if (!is_plain_id(device.text())) continue;
-    if (!list.empty()) list += ',';
-    list += device.text();
-  }
-  return list;
+std::string as_text(const std::vector<DeviceId>& devices) {
+  const auto is_plain = [](const DeviceId& device) { return is_plain_id(device.text()); };
+  return joined(devices | std::views::filter(is_plain), ",", &DeviceId::text);
 }
 
 std::string as_text(ProcessId process) {
@@ -251,7 +240,7 @@ std::string write_ticket(const TicketText& ticket) {
   text += "command=" + escaped(ticket.command) + "\n";
   text += "wants=" + escaped(ticket.wants) + "\n";
   text += "request=" + escaped(ticket.request) + "\n";
-  text += "devices=" + joined(ticket.devices) + "\n";
+  text += "devices=" + as_text(ticket.devices) + "\n";
   return text;
 }
 

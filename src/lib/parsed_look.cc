@@ -95,8 +95,6 @@ class Sieve {
   }
 
  private:
-  static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-
   /// Without its quotes. A text without an end leaves the position beyond it.
   std::string_view take_string() {
     const std::size_t begin = ++at_;

@@ -1,6 +1,6 @@
 // The members of a request: how each is read from text, typed again, and written into a ticket.
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -32,12 +32,7 @@ static void put(Archive& archive, DevicePattern& pattern) { put(archive, pattern
 namespace {
 
 std::string typed_patterns(const std::vector<DevicePattern>& patterns) {
-  std::string list;
-  for (const DevicePattern& pattern : patterns) {
-    if (!list.empty()) list += ',';
-    list += pattern.text;
-  }
-  return list;
+  return joined(patterns, ",", &DevicePattern::text);
 }
 
 // --- how many, how much --------------------------------------------------------------------
@@ -94,7 +89,7 @@ Result<std::string> kind_in(std::string_view text) {
     if (equals_ignoring_case(word, trimmed(text))) return std::string(word);
   }
   return refused(sentence("\"{}\" is no kind of device; write one of {}", printable(text),
-                          fmt::format("{}", fmt::join(words, ", "))),
+                          joined(words, ", ")),
                  text);
 }
 
@@ -201,7 +196,7 @@ Result<void> parse_compute(std::string_view text, JobSpec& job) {
 
 std::string typed_compute(const JobSpec& job) {
   const auto& least = job.request.min_compute;
-  return least ? fmt::format("{}.{}", least->major, least->minor) : std::string();
+  return least ? capability_text(*least) : std::string();
 }
 
 void walk_compute(Archive& archive, Request& request) {
@@ -236,12 +231,7 @@ Result<std::vector<Need>> needs_in(std::string_view text) {
 }
 
 std::string typed_needs(const JobSpec& job) {
-  std::string list;
-  for (const Need need : job.request.needs) {
-    if (!list.empty()) list += ',';
-    list += facts_of(need).word;
-  }
-  return list;
+  return joined(job.request.needs, ",", [](Need need) { return facts_of(need).word; });
 }
 
 void walk_needs(Archive& archive, Request& request) {

@@ -1,6 +1,6 @@
 #include "place/rules.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -133,7 +133,7 @@ Verdict of_kind(const Case& asked) {
   if (!asked.kinds_to_choose.empty() && is_given_unasked(device)) {
     return refuse(device, Rule::kind_not_said,
                   sentence("one of several kinds here ({}): choose with --kind or --only",
-                           fmt::format("{}", fmt::join(asked.kinds_to_choose, ", "))),
+                           joined(asked.kinds_to_choose, ", ")),
                   false);
   }
   if (is_given_unasked(device) || !request.only.empty()) return std::nullopt;
@@ -246,8 +246,8 @@ Verdict capable(const Case& asked, ComputeCapability least, Rule rule, const Sen
 Verdict chip(const Case& asked) {
   if (asked.request.min_compute) {
     const ComputeCapability least = *asked.request.min_compute;
-    const auto verdict = capable(asked, least, Rule::too_old,
-                                 Sentence::as_is(fmt::format("{}.{}", least.major, least.minor)));
+    const auto verdict =
+        capable(asked, least, Rule::too_old, Sentence::as_is(capability_text(least)));
     if (verdict) return verdict;
   }
   for (const Need need : asked.request.needs) {
@@ -260,10 +260,8 @@ Verdict chip(const Case& asked) {
       return refuse(asked.device, Rule::lacks_feature, sentence("{} has no {}", *chip, facts.word),
                     false);
     }
-    const auto verdict =
-        capable(asked, facts.since, Rule::lacks_feature,
-                sentence("{} (for {})", fmt::format("{}.{}", facts.since.major, facts.since.minor),
-                         facts.word));
+    const auto verdict = capable(asked, facts.since, Rule::lacks_feature,
+                                 sentence("{} (for {})", capability_text(facts.since), facts.word));
     if (verdict) return verdict;
   }
   return std::nullopt;

@@ -299,15 +299,6 @@ std::optional<Sentence> typing_remark(const std::string& value, const std::strin
                   facts_of(DeviceKind::nvidia_gpu).visible_variable, corrected);
 }
 
-std::string joined(const std::vector<std::string>& entries) {
-  std::string list;
-  for (const std::string& entry : entries) {
-    if (!list.empty()) list += ',';
-    list += entry;
-  }
-  return list;
-}
-
 Result<std::vector<const Device*>> resolve(const std::vector<DeviceId>& ids,
                                            const Snapshot& snapshot) {
   std::vector<const Device*> devices;
@@ -390,7 +381,7 @@ Result<std::string> write_visible_devices(const std::vector<DeviceId>& devices,
                   device->id.text());
     }
   }
-  return joined(entries);
+  return joined(entries, ",");
 }
 
 std::vector<std::string> removed_variables(const std::vector<DeviceId>& devices,

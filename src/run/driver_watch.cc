@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <utility>
 
 #include "base/sentence.h"
@@ -119,8 +120,7 @@ SilenceNews DriverSilence::news(const Snapshot& look, Means means, Instant now) 
   }
   if (!unheard_since_) {
     unheard_since_ = now;
-    std::string names;
-    for (const auto& [place, name] : asked_) names += (names.empty() ? "" : ", ") + name;
+    const std::string names = joined(asked_ | std::views::values, ", ");
     const Problem* reason = reason_in(look, drivers_);
     const Sentence why = reason != nullptr ? reason->message : sentence("no reason is known");
     if (++told_ <= most_told) {

@@ -56,9 +56,8 @@ std::string inside_directory(const Ledger& ledger, const std::string& lease) {
 
 namespace {
 Sentence names_of(const std::vector<DeviceId>& devices) {
-  std::string names;
-  for (const DeviceId& device : devices) names += (names.empty() ? "" : ", ") + device.text();
-  return names.empty() ? sentence("none of them") : Sentence::as_is(std::move(names));
+  return devices.empty() ? sentence("none of them")
+                         : Sentence::as_is(joined(devices, ", ", &DeviceId::text));
 }
 
 /// The error if the job's own environment, and not the lease, leaves too few devices.

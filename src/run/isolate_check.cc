@@ -1,7 +1,6 @@
 #include "run/isolate_check.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,12 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <optional>
 
 #include "base/fd.h"
 #include "base/process.h"
+#include "base/scratch_directory.h"
 #include "base/sentence.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -31,25 +30,6 @@ using Answer = IsolationCheck::Answer;
 
 constexpr Duration patience = std::chrono::seconds(60);
 constexpr Duration patience_of_one = std::chrono::seconds(20);
-
-/// A folder of our own in one where jobs write.
-class TrialFolder {
- public:
-  explicit TrialFolder(const std::string& within) {
-    std::string pattern = within + "/.berth-isolate-XXXXXX";
-    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  TrialFolder(TrialFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
-  TrialFolder& operator=(TrialFolder&&) = delete;
-  ~TrialFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 /// Something that is tried. The text says on what it worked.
 struct Trial {
@@ -153,13 +133,11 @@ Given first_that_can_be_given(const Snapshot& snapshot, const IsolationFacts& fa
 }
 
 Result<std::string> open_own(const IsolationPlan& plan) {
-  std::string opened;
   for (const std::string& path : plan.own) {
     const auto file = open_fd(path, O_RDWR | O_NONBLOCK | O_NOCTTY);
     if (!file) return std::unexpected(file.error());
-    opened += (opened.empty() ? "" : " ") + path;
   }
-  return opened;
+  return joined(plan.own, " ");
 }
 
 /// What is closed answers EACCES. The drivers accept a descriptor that was opened neither to read
@@ -175,9 +153,7 @@ Result<std::string> fail_to_open(const std::vector<std::string>& closed, bool ha
       return fail(ErrorCode::io, "{} answered ioctl()", path);
     }
   }
-  std::string shut;
-  for (const std::string& path : closed) shut += (shut.empty() ? "" : " ") + path;
-  return shut;
+  return joined(closed, " ");
 }
 
 /// Ourselves, asked inside: what NVML shows there is the given device and no other.
@@ -203,8 +179,7 @@ Result<std::string> count_by_nvml(const IsolationQuestion& question, const Devic
 Result<std::string> count_by_cuda(const IsolationQuestion& question, Clock& clock) {
   const CudaAnswer answer = ask_cuda(question.cuda_library, clock, patience_of_one);
   if (!answer.problem.empty()) return fail(ErrorCode::io, Sentence(answer.problem));
-  std::string listed;
-  for (const auto& device : answer.devices) listed += (listed.empty() ? "" : " ") + device.uuid;
+  const std::string listed = joined(answer.devices, " ", &CudaDevice::uuid);
   if (answer.devices.size() == 1) return listed;
   return fail(ErrorCode::io, "CUDA shows: {}", listed.empty() ? "-" : listed);
 }
@@ -212,10 +187,8 @@ Result<std::string> count_by_cuda(const IsolationQuestion& question, Clock& cloc
 // --- trying -----------------------------------------------------------------------------------
 
 std::vector<Trial> trials_of_files(const std::vector<std::string>& folders, Clock& clock) {
-  std::string names;
-  for (const std::string& folder : folders) {
-    names += (names.empty() ? "" : " ") + folder.substr(0, folder.rfind('/'));
-  }
+  const std::string names = joined(
+      folders, " ", [](const std::string& folder) { return folder.substr(0, folder.rfind('/')); });
   const auto in_all = [=](std::function<Result<void>(const std::string&)> attempt) {
     return [=]() -> Result<std::string> {
       if (folders.empty()) return fail(ErrorCode::io, "no folder could be written");
@@ -341,11 +314,13 @@ namespace {
 /// In folders made for it, which go afterwards.
 void try_jobs_acts(const IsolationQuestion& question, const Given& given, IsolationReport& report,
                    Clock& clock) {
-  std::vector<TrialFolder> made;
+  std::vector<ScratchDirectory> made;
   std::vector<std::string> folders;
   for (const std::string& folder : question.folders) {
-    made.emplace_back(folder);
-    if (!made.back().path().empty()) folders.push_back(made.back().path());
+    auto ours = ScratchDirectory::make(folder + "/.berth-isolate");
+    if (!ours) continue;
+    folders.push_back(ours->path());
+    made.push_back(*std::move(ours));
   }
   std::vector<Trial> trials = trials_of_files(folders, clock);
   add_trials_of_devices(trials, given, question, clock);

@@ -79,8 +79,7 @@ using OwnProcesses = std::map<pid_t, OwnProcess>;
 OwnProcesses own_processes_of_berth() {
   OwnProcesses found;
   const auto program = read_link("/proc/self/exe");
-  const auto names = list_directory("/proc");
-  for (const std::string& name : names.value_or(std::vector<std::string>())) {
+  for (const std::string& name : entries_in("/proc")) {
     const auto number = parse_unsigned(name);
     if (!number || !program || static_cast<pid_t>(*number) == ::getpid()) continue;
     const auto pid = static_cast<pid_t>(*number);

@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "record/run_record.h"
 
-#include <fmt/ranges.h>
 #include <algorithm>
 #include <array>
 #include <string>
@@ -132,9 +131,7 @@ Result<void> await_runs(const std::vector<std::string>& runs, const std::string&
       if (*state == AfterState::unfinished) unfinished.push_back(run);
     }
     if (unfinished.empty()) return {};
-    if (!is_told)
-      waits(sentence("waits until {} has ended well",
-                     fmt::format("{}", fmt::join(unfinished, ", "))));
+    if (!is_told) waits(sentence("waits until {} has ended well", joined(unfinished, ", ")));
     if (interrupted()) return fail(ErrorCode::timeout, "interrupted");
     left = std::move(unfinished);
     (void)clock.wait_readable(-1, clock.now() + asked_every);

@@ -86,12 +86,7 @@ AlertMessage test_message(std::string host, std::optional<std::string> simulated
 
 std::string summary_with(const Sentence& summary, const std::vector<std::string>& names) {
   if (names.empty()) return summary.english();
-  std::string text = summary.english() + ": ";
-  for (const std::string& name : names) {
-    if (&name != &names.front()) text += ", ";
-    text += name;
-  }
-  return text;
+  return summary.english() + ": " + joined(names, ", ");
 }
 
 std::string sentence_of(const AlertMessage& message) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <ranges>
 
 #include "base/text.h"
 #include "health/health.h"
@@ -140,12 +141,10 @@ Found find_route(const HttpRequest& request) {
 }
 
 std::string allowed_methods(std::string_view path) {
-  std::string allowed;
-  for (const Route& route : routes) {
-    if (!match(route.pattern, path)) continue;
-    allowed += allowed.empty() ? "" : ", ";
-    allowed += route.method == Method::get ? "GET, HEAD" : "POST";
-  }
+  const auto is_there = [&](const Route& one) { return match(one.pattern, path).has_value(); };
+  std::string allowed = joined(routes | std::views::filter(is_there), ", ", [](const Route& one) {
+    return one.method == Method::get ? "GET, HEAD" : "POST";
+  });
   if (allowed.empty() && find_asset(path) != nullptr) allowed = "GET, HEAD";
   return allowed;
 }

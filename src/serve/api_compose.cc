@@ -1,8 +1,6 @@
 // Composes a `berth run` command. Says what a job (place/job_spec.h) would get on the machine as of
 // the last look. Nothing is taken.
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -75,8 +73,7 @@ Result<void> known_keys_alone(const Json& body) {
     if (std::ranges::find(known, key) != known.end()) continue;
     constexpr int widest = 80;  // of a name that is as long as the whole body
     return fail(ErrorCode::invalid, "there is no {}; there are {}",
-                cut_to_width(printable(key), widest, true),
-                fmt::format("{}", fmt::join(known, ", ")));
+                cut_to_width(printable(key), widest, true), joined(known, ", "));
   }
   return {};
 }

@@ -55,10 +55,7 @@ Result<void> take_option(std::string_view word, FleetMember& member) {
 }
 
 Result<FleetMember> parse_line(std::string_view line) {
-  std::vector<std::string_view> words;
-  for (const std::string_view word : split(line, ' ')) {
-    if (!trimmed(word).empty()) words.push_back(trimmed(word));
-  }
+  const std::vector<std::string_view> words = words_in(line);
   auto member = parse_member(words.front());
   for (std::size_t i = 1; member && i < words.size(); ++i) {
     if (auto taken = take_option(words[i], *member); !taken) return std::unexpected(taken.error());

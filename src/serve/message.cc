@@ -16,13 +16,6 @@ std::optional<std::string_view> first_of(const Pairs& pairs, std::string_view na
   return found->second;
 }
 
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 enum class Plus { stays, is_space };
 
 /// Nothing: "%" without two digits behind it, or a control character.
@@ -33,10 +26,10 @@ std::optional<std::string> decoded(std::string_view text, Plus plus) {
     char c = text[i];
     if (c == '%') {
       if (i + 2 >= text.size()) return std::nullopt;
-      const int high = hex_digit(text[i + 1]);
-      const int low = hex_digit(text[i + 2]);
-      if (high < 0 || low < 0) return std::nullopt;
-      c = static_cast<char>(high * 16 + low);
+      const auto high = hex_digit(text[i + 1]);
+      const auto low = hex_digit(text[i + 2]);
+      if (!high || !low) return std::nullopt;
+      c = static_cast<char>(*high << 4U | *low);
       i += 2;
     } else if (c == '+' && plus == Plus::is_space) {
       c = ' ';

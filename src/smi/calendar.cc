@@ -53,8 +53,9 @@ std::optional<milliseconds> time_of_day(std::string_view text) {
   return milliseconds(((*hour * 60 + *minute) * 60 + *second) * 1000 + *milli);
 }
 
-std::optional<WallTime> joined(std::optional<std::uint64_t> y, std::optional<std::uint64_t> m,
-                               std::optional<std::uint64_t> d, std::optional<milliseconds> time) {
+std::optional<WallTime> as_wall_time(std::optional<std::uint64_t> y, std::optional<std::uint64_t> m,
+                                     std::optional<std::uint64_t> d,
+                                     std::optional<milliseconds> time) {
   if (!y || !m || !d || !time) return std::nullopt;
   const year_month_day date{year(static_cast<int>(*y)), month(static_cast<unsigned>(*m)),
                             day(static_cast<unsigned>(*d))};
@@ -98,14 +99,14 @@ std::optional<WallTime> read_date(std::string_view text) {
   if (words.size() == 5) {
     const auto found = std::ranges::find(months, words[1]);
     if (found == months.end()) return std::nullopt;
-    return joined(number(words[4], 9999), std::uint64_t(found - months.begin()) + 1,
-                  number(words[2], 31), time_of_day(words[3]));
+    return as_wall_time(number(words[4], 9999), std::uint64_t(found - months.begin()) + 1,
+                        number(words[2], 31), time_of_day(words[3]));
   }
   if (words.size() != 2) return std::nullopt;
   const auto date = split(words[0], '/');
   if (date.size() != 3) return std::nullopt;
-  return joined(number(date[0], 9999), number(date[1], 12), number(date[2], 31),
-                time_of_day(words[1]));
+  return as_wall_time(number(date[0], 9999), number(date[1], 12), number(date[2], 31),
+                      time_of_day(words[1]));
 }
 
 }  // namespace berth::smi

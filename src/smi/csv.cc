@@ -129,11 +129,7 @@ std::string csv_heading(std::string_view name, std::string_view unit) {
   return unit.empty() ? std::string(name) : fmt::format("{} [{}]", name, unit);
 }
 
-std::string csv_line(const std::vector<std::string>& cells) {
-  std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) line += (i > 0 ? ", " : "") + cells[i];
-  return line + "\n";
-}
+std::string csv_line(const std::vector<std::string>& cells) { return joined(cells, ", ") + "\n"; }
 
 Output unknown_field(std::string_view name) {
   std::string text =

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fmt/ranges.h>
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -276,7 +275,7 @@ void report_untold(Snapshot& snapshot) {
        .code = "processes_untold",
        .message = sentence("who is on GPU {} is not known: it was written down without its "
                            "list of processes",
-                           fmt::format("{}", fmt::join(untold, ", "))),
+                           joined(untold, ", ")),
        .remedy = sentence("nvidia-smi -q, without -d, writes all down")});
 }
 

@@ -94,12 +94,6 @@ void read_below(const Node& node, const RowIndex& index, std::vector<std::string
   }
 }
 
-std::string joined(const std::vector<std::string>& path) {
-  std::string text;
-  for (const std::string& name : path) text += name + "/";
-  return text;
-}
-
 /// 610 calls a threshold "… Specification".
 std::string without_specification(std::string name) {
   constexpr std::string_view tail = "specification";
@@ -252,7 +246,7 @@ void RowIndex::add_names(Surface surface, Named when) {
     path.resize(static_cast<std::size_t>(depth_on(row, surface)));
     path.push_back(normalised(name_of(row, surface, when)));
     if (path.back().empty()) continue;
-    by_path_.emplace(joined(path), &row);
+    by_path_.emplace(joined(path, "/"), &row);
     if (row.section) continue;
     const auto [at, added] = by_section_.emplace(path.front() + "//" + path.back(), &row);
     if (!added && at->second != nullptr && at->second->key != row.key) at->second = nullptr;
@@ -260,7 +254,7 @@ void RowIndex::add_names(Surface surface, Named when) {
 }
 
 const LayoutRow* RowIndex::find(const std::vector<std::string>& path) const {
-  if (const auto exact = by_path_.find(joined(path)); exact != by_path_.end()) {
+  if (const auto exact = by_path_.find(joined(path, "/")); exact != by_path_.end()) {
     return exact->second;
   }
   if (path.size() < 2) return nullptr;

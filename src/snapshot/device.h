@@ -80,6 +80,10 @@ struct ComputeCapability {
   int minor = 0;
   friend auto operator<=>(const ComputeCapability&, const ComputeCapability&) = default;
 };
+/// "9.0".
+[[nodiscard]] inline std::string capability_text(ComputeCapability capability) {
+  return std::to_string(capability.major) + "." + std::to_string(capability.minor);
+}
 
 /// One entry of the driver's own utilisation history.
 struct UtilizationSample {

@@ -21,9 +21,7 @@ namespace berth {
 
 // --- between a member's own type and a cell -----------------------------------------------------
 
-static Scalar cell_value(ComputeCapability capability) {
-  return std::to_string(capability.major) + "." + std::to_string(capability.minor);
-}
+static Scalar cell_value(ComputeCapability capability) { return capability_text(capability); }
 
 template <>
 struct FromCell<ComputeCapability> {
@@ -115,22 +113,12 @@ Cell read_id(const Device& device, const Snapshot&) { return Scalar(device.id.te
 Cell read_users(const Device& device, const Snapshot& snapshot) {
   if (is_ledger_unread(snapshot)) return Absent::failed;
   if (is_list_unread(device)) return device.process_count.why();
-  std::string names;
-  for (const std::string& user : users_of(device, snapshot)) {
-    if (!names.empty()) names += ' ';
-    names += user;
-  }
-  return Scalar(names);
+  return Scalar(joined(users_of(device, snapshot), " "));
 }
 
 Cell read_reserved_for(const Device& device, const Snapshot& snapshot) {
   if (is_ledger_unread(snapshot)) return Absent::failed;
-  std::string names;
-  for (const std::string& user : users_waiting_for(device, snapshot)) {
-    if (!names.empty()) names += ' ';
-    names += user;
-  }
-  return Scalar(names);
+  return Scalar(joined(users_waiting_for(device, snapshot), " "));
 }
 
 Cell read_leases(const Device& device, const Snapshot& snapshot) {

@@ -1,7 +1,6 @@
 // The upper half: a line of meters per device, and its charts.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -77,7 +76,7 @@ Tone tone_of_heat(const Device& device) {
 std::string reserved_for(const Device& device, const Snapshot& snapshot) {
   const std::vector<std::string> users = users_waiting_for(device, snapshot);
   if (users.empty()) return std::string(tr("reserved"));
-  return trf("reserved: {}", fmt::join(users, ", "));
+  return trf("reserved: {}", joined(users, ", "));
 }
 
 /// The users with leases there, then the other users on it.
@@ -91,7 +90,7 @@ std::string holders_of(const Device& device, const Seen& seen) {
     const HostProcess* process = seen.index.process(use->pid);
     if (process != nullptr) add(process->user.get().value_or(""));
   }
-  return fmt::format("{}", fmt::join(users, ","));
+  return joined(users, ",");
 }
 
 /// The run that leases it: the end of its id names it.
@@ -208,7 +207,7 @@ void draw_meter(const Painter& painter, const Device& device, int column, int ro
       is_failed ? Tone::bad
       : is_kept ? Tone::high
                 : Tone::plain);
-  add(is_kept ? fmt::format("→{}", fmt::join(users_waiting_for(device, seen.snapshot), ","))
+  add(is_kept ? "→" + joined(users_waiting_for(device, seen.snapshot), ",")
               : holders_of(device, seen),
       columns.holder, left, Tone::plain);
   add(run_of(device, seen), columns.run, left, Tone::dim);

@@ -62,15 +62,11 @@ std::vector<PanelLine> lines_of(const Painter& painter) {
 }
 
 std::string list_of_devices(const std::vector<ClaimedDevice>& devices, const Seen& seen) {
-  std::string text;
-  for (const ClaimedDevice& claimed : devices) {
+  return joined(devices, ", ", [&](const ClaimedDevice& claimed) {
     const Device* device = seen.index.device(claimed.device);
-    text += text.empty() ? "" : ", ";
-    text += device != nullptr ? short_name(*device) : claimed.device.text();
-    text += claimed.promised ? " (" + bytes_text(*claimed.promised) + ")"
-                             : " (" + std::string(tr("whole")) + ")";
-  }
-  return text;
+    return (device != nullptr ? short_name(*device) : claimed.device.text()) + " (" +
+           (claimed.promised ? bytes_text(*claimed.promised) : std::string(tr("whole"))) + ")";
+  });
 }
 
 /// "name   value", the value wrapped under itself.
@@ -88,12 +84,10 @@ std::string known(const Reading<T>& reading, Text text) {
 
 void add_list(std::vector<PanelLine>& lines, std::string_view name,
               const Reading<std::vector<std::string>>& list, const Painter& painter) {
-  const auto joined = [](const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : "  ") + printable(word);
-    return text.empty() ? std::string(tr("none")) : text;
+  const auto text = [](const std::vector<std::string>& words) {
+    return words.empty() ? std::string(tr("none")) : joined(words, "  ", printable);
   };
-  add_fact(lines, name, known(list, joined), painter);
+  add_fact(lines, name, known(list, text), painter);
 }
 
 void add_process_facts(std::vector<PanelLine>& lines, const HostProcess& process,

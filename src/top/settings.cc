@@ -91,14 +91,10 @@ std::string text_of(const Settings& settings) {
   add("version", std::to_string(version));
   if (settings.theme) add("theme", name_of(*settings.theme));
   if (settings.sort) {
-    std::string names;
-    for (const SortLevel& level : *settings.sort) {
-      names += names.empty() ? "" : ",";
-      const Sorting& by = sorting_by(level.key);
-      names += level.descending == by.descending_first ? "" : "-";
-      names += by.name;
-    }
-    add("sort", names);
+    add("sort", joined(*settings.sort, ",", [](const SortLevel& level) {
+          const Sorting& by = sorting_by(level.key);
+          return (level.descending == by.descending_first ? "" : "-") + std::string(by.name);
+        }));
   }
   add_flag("tree", settings.tree);
   add_flag("charts", settings.charts);

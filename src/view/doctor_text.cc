@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <ranges>
 
 #include "base/text.h"
 #include "base/tr.h"
@@ -175,11 +176,9 @@ std::string framework_line(const Examined& host) {
                ? std::string(tr("No Python was looked at."))
                : trf("No Python was looked at: {}", host.facts.python_problem.shown());
   }
-  std::string text;
-  for (const FrameworkBuild& build : python->frameworks) {
-    if (!text.empty()) text += tr("; ");
-    text += framework_text(build, *python);
-  }
+  std::string text = joined(python->frameworks, tr("; "), [&](const FrameworkBuild& build) {
+    return framework_text(build, *python);
+  });
   if (text.empty() && !python->is_known()) {
     text = tr("whether torch, tensorflow or jax is there is not known");
   }
@@ -223,10 +222,7 @@ std::string numbers_text(const Numbers& numbers) {
     return trf("cuda:{} to cuda:{} are nvidia-smi's {} to {}", 0, last,
                number_text(numbers.front()), number_text(numbers.back()));
   }
-  std::string others;
-  for (std::size_t i = 1; i <= last; ++i) {
-    others += (others.empty() ? "" : ", ") + number_text(numbers[i]);
-  }
+  const std::string others = joined(numbers | std::views::drop(1), ", ", number_text);
   return first + std::string(tr(", ")) + trf("cuda:{} to cuda:{} are {}", 1, last, others);
 }
 
@@ -302,7 +298,7 @@ std::string reserved_line(const Examined& host) {
   const std::string names = some_names(reserved);
   if (users.empty()) return trf("Reserved for earlier requests in the queue: GPU {}.", names);
   return trf("Reserved for earlier requests in the queue: GPU {} (for {}).", names,
-             printable(fmt::format("{}", fmt::join(users, ", "))));
+             printable(joined(users, ", ")));
 }
 
 /// A list of devices in a variable, entry by entry.

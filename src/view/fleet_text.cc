@@ -107,9 +107,7 @@ std::string users_text(const HostOverview& overview, const Style& style) {
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : " ") + outside(name, style);
-  return text;
+  return joined(names, " ", [&](const std::string& name) { return outside(name, style); });
 }
 
 TableRow cells_of(const HostReport& host, const Style& style) {
@@ -190,12 +188,10 @@ std::string render_fleet(const std::vector<HostReport>& hosts, const Style& styl
 }
 
 std::string fleet_json(const std::vector<HostReport>& hosts) {
-  std::string text;
-  for (HostReport host : hosts) {
-    text += text.empty() ? "[" : ",";
-    text += write_json(JsonLayout::compact, [&](Archive& archive) { walk(archive, host); });
-  }
-  return (text.empty() ? "[" : text) + "]\n";
+  const auto json_of = [](HostReport host) {
+    return write_json(JsonLayout::compact, [&](Archive& archive) { walk(archive, host); });
+  };
+  return "[" + joined(hosts, ",", json_of) + "]\n";
 }
 
 }  // namespace berth

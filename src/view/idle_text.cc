@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -59,7 +58,7 @@ std::string_view sure_text(IdleSure sure) {
   return {};
 }
 
-std::string users_text(const IdleRow& row) { return fmt::format("{}", fmt::join(row.users, ", ")); }
+std::string users_text(const IdleRow& row) { return joined(row.users, ", "); }
 
 }  // namespace
 

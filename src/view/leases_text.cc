@@ -47,12 +47,11 @@ std::string device_text(const DeviceId& id, const Snapshot& snapshot, const Styl
   return cut_to_width(outside(id.text(), style), 12, !style.utf8);
 }
 
-std::string devices_text(const Claim& claim, const Snapshot& snapshot, const Style& style) {
-  std::string text;
-  for (const ClaimedDevice& part : claim.devices) {
-    text += (text.empty() ? "" : ",") + device_text(part.device, snapshot, style);
-  }
-  return text;
+std::string devices_text(const std::vector<ClaimedDevice>& devices, const Snapshot& snapshot,
+                         const Style& style) {
+  return joined(devices, ",", [&](const ClaimedDevice& part) {
+    return device_text(part.device, snapshot, style);
+  });
 }
 
 /// "whole", "10.0 GiB (watchdog)" with what holds it there, or "mixed" where the devices differ.
@@ -70,7 +69,7 @@ std::string promised_text(const Claim& claim, const Style& style) {
 TableRow claim_cells(const Claim& claim, const Snapshot& snapshot, const Style& style) {
   const bool dated = claim.since.unix_ms > 0;
   return {
-      devices_text(claim, snapshot, style),
+      devices_text(claim.devices, snapshot, style),
       outside(claim.user, style),
       promised_text(claim, style),
       dated ? since_text(claim.since, snapshot.taken, style) : std::string(absent_mark(style)),
@@ -81,11 +80,8 @@ TableRow claim_cells(const Claim& claim, const Snapshot& snapshot, const Style& 
 
 TableRow waiter_cells(const Waiter& waiter, std::size_t place, const Snapshot& snapshot,
                       const Style& style) {
-  std::string reserved;
-  for (const ClaimedDevice& part : waiter.reserved) {
-    reserved += (reserved.empty() ? "" : ",") + device_text(part.device, snapshot, style);
-  }
-  if (waiter.stuck) reserved = own(tr("does not answer, passed over"), style);
+  const std::string reserved = waiter.stuck ? own(tr("does not answer, passed over"), style)
+                                            : devices_text(waiter.reserved, snapshot, style);
   return {std::to_string(place),
           outside(waiter.user, style),
           outside(waiter.wants, style),

@@ -57,9 +57,7 @@ ManifestSection device_section(const Device& device, const Style& style) {
            device.id.text());
   rows.add(tr("Memory"), device.memory_total, in_gibibytes);
   const bool has_its_words = is_of(unnamed_vendor, device);
-  if (has_its_words)
-    rows.add(tr("Compute capability"), device.compute_capability,
-             [](ComputeCapability is) { return fmt::format("{}.{}", is.major, is.minor); });
+  if (has_its_words) rows.add(tr("Compute capability"), device.compute_capability, capability_text);
   rows.add("VBIOS", device.vbios_version);
   rows.add("ECC", device.ecc_mode, on_off_text);
   if (has_its_words) rows.add("MIG", device.mig_mode, on_off_text);
@@ -113,11 +111,7 @@ ManifestSection machine_section(const Manifest& manifest) {
 }
 
 std::string versions_text(const std::vector<std::pair<std::string, std::string>>& versions) {
-  std::string text;
-  for (const auto& [name, version] : versions) {
-    text += (text.empty() ? "" : ", ") + name + " " + version;
-  }
-  return text;
+  return joined(versions, ", ", [](const auto& one) { return one.first + " " + one.second; });
 }
 
 ManifestSection software_section(const Manifest& manifest) {

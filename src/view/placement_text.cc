@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -145,9 +143,7 @@ std::string holders_in_short(const Placement& placement, const Style& style) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
   }
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
+  return joined(names, ", ");
 }
 
 }  // namespace
@@ -167,7 +163,7 @@ namespace {
 std::string why_never(const Placement& placement) {
   if (!placement.kinds_to_choose.empty()) {
     return trf("this machine has several kinds of devices ({}). Say which: --kind {} (or --only).",
-               fmt::join(placement.kinds_to_choose, ", "), placement.kinds_to_choose.front());
+               joined(placement.kinds_to_choose, ", "), placement.kinds_to_choose.front());
   }
   const bool is_apart =
       std::ranges::find(placement.refused, Rule::apart, &Refusal::rule) != placement.refused.end();

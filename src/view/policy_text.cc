@@ -20,9 +20,7 @@ std::string line(std::string_view text, const Style& style, int indent) {
 }
 
 std::string patterns_text(const std::vector<DevicePattern>& patterns) {
-  std::string text;
-  for (const DevicePattern& one : patterns) text += (text.empty() ? "" : ",") + one.text;
-  return text;
+  return joined(patterns, ",", &DevicePattern::text);
 }
 
 std::string whom(const PolicyRule& rule) {
@@ -132,8 +130,7 @@ std::string render_policy(const Policy& policy, const Style& style) {
 
 std::string render_policy_test(const Policy& policy, uid_t uid, const PolicyUser& user,
                                const JobSpec& job, const Snapshot& snapshot, const Style& style) {
-  std::string groups;
-  for (const std::string& group : user.groups) groups += (groups.empty() ? "" : ", ") + group;
+  const std::string groups = joined(user.groups, ", ");
   std::string text = simulated_line(snapshot.simulated, style);
   text += line(groups.empty()
                    ? trf("{} ({}), in no group of this machine", printable(user.name), uid)
@@ -156,11 +153,9 @@ std::string render_policy_test(const Policy& policy, uid_t uid, const PolicyUser
   const PlaceLimits limits{.policy = &of_user, .uid = uid, .time_limit = job.time_limit};
   const Placement placement = place_newcomer(snapshot, job.request, limits);
   if (placement.satisfied()) {
-    std::string devices;
-    for (const Choice& choice : placement.chosen) {
-      devices += devices.empty() ? "" : ",";
-      devices += choice.index ? std::to_string(*choice.index) : choice.device.text();
-    }
+    const std::string devices = joined(placement.chosen, ",", [](const Choice& choice) {
+      return choice.index ? std::to_string(*choice.index) : choice.device.text();
+    });
     return text + line(trf("It would start now, on GPU {}.", devices), style, 0);
   }
   if (job.where == RunWhere::gpu_or_cpu) {

@@ -1,6 +1,6 @@
 #include "view/process_list.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -334,16 +334,14 @@ std::string ghost_text(const GhostRow& ghost, const SnapshotIndex& index, const 
 std::string taken_text(const Device& device, const SnapshotIndex& index, const Style& style) {
   const PromisesTaken taken = promises_taken(device, index);
   if (taken.by.empty()) return {};
-  std::string users;
+  const std::string users = joined(taken.by, ", ", [](const UnleasedUse& one) {
+    return (one.user.empty() ? "?" : printable(one.user)) + " " + bytes_text(one.memory);
+  });
   std::set<std::string> promised;
-  for (const UnleasedUse& one : taken.by) {
-    users += (users.empty() ? "" : ", ") + (one.user.empty() ? "?" : printable(one.user)) + " " +
-             bytes_text(one.memory);
-  }
   for (const Claim* claim : taken.promised_to) promised.insert(printable(claim->user));
   return bullet(
       trf("GPU {}: {} promised to {} are used without a lease ({})", device_text(device, style),
-          bytes_text(taken.memory), fmt::format("{}", fmt::join(promised, ", ")), users),
+          bytes_text(taken.memory), joined(promised, ", "), users),
       style);
 }
 

@@ -1,10 +1,9 @@
 // `berth ps` for programs: the objects of a snapshot under the same names, joined per process and
 // device.
 
-#include <algorithm>
-
 #include "base/json_archive.h"
 #include "base/tr.h"
+#include "snapshot/questions.h"
 #include "snapshot/walk.h"
 #include "view/process_rows.h"
 
@@ -13,9 +12,8 @@ namespace berth {
 namespace {
 
 std::optional<HostProcess> process_with(pid_t pid, const Snapshot& snapshot) {
-  const auto found = std::ranges::find(snapshot.processes, pid,
-                                       [](const HostProcess& process) { return process.id.pid; });
-  return found == snapshot.processes.end() ? std::nullopt : std::optional(*found);
+  const HostProcess* found = find_process(pid, snapshot);
+  return found != nullptr ? std::optional(*found) : std::nullopt;
 }
 
 /// Null where nobody could be looked for.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "place/forecast.h"
+#include "snapshot/device_name.h"
 #include "snapshot/questions.h"
 #include "snapshot/walk.h"
 #include "view/placement_text.h"
@@ -47,13 +49,7 @@ std::string names_in_the_way(const Placement& placement, Rule rule, const QueueA
     }
   }
   constexpr std::size_t most = 3;
-  std::string text;
-  std::size_t shown = 0;
-  for (const std::string& name : names) {
-    if (++shown > most) return text + ", …";
-    text += (text.empty() ? "" : ", ") + name;
-  }
-  return text;
+  return joined(names | std::views::take(most), ", ") + (names.size() > most ? ", …" : "");
 }
 
 /// One reason for many devices: the one that most of them have.
@@ -105,13 +101,10 @@ TableRow cells_of(const QueueRow& row, std::size_t place, const Snapshot& snapsh
 }
 
 std::string indices_of(const Waiter& waiter, const Snapshot& snapshot) {
-  std::string text;
-  for (const DeviceId& id : waiter.gathered) {
+  return joined(waiter.gathered, ",", [&](const DeviceId& id) {
     const Device* device = find_device(id, snapshot);
-    text += text.empty() ? "" : ",";
-    text += device != nullptr && device->index ? std::to_string(*device->index) : id.text();
-  }
-  return text;
+    return device != nullptr ? index_or_id(*device) : id.text();
+  });
 }
 
 /// As the others' places have it: what shows as gathered and is kept from nobody is not told.

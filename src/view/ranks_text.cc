@@ -1,7 +1,6 @@
 #include "view/ranks_text.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
 
@@ -56,7 +55,7 @@ std::string sentence(const TorchrunFailed& news) {
 std::string sentence(const RanksKilled& news) {
   if (news.ranks.empty()) return std::string(tr("torchrun did not end in time and is killed"));
   return trf("of the other ranks these did not end in time and are killed: {}",
-             fmt::format("{}", fmt::join(news.ranks, ", ")));
+             joined(news.ranks, ", "));
 }
 
 std::string sentence(const RanksUnrecorded& news) {

@@ -116,14 +116,12 @@ std::string times_text(const RunRecord& run, const Moment& now, const Style& sty
 std::string variables_text(const std::vector<std::pair<std::string, std::string>>& variables,
                            const Style& style) {
   constexpr std::size_t most = 120;
-  std::string text;
-  for (const auto& [name, value] : variables) {
+  return joined(variables, " ", [&](const auto& one) {
+    const auto& [name, value] = one;
     const bool is_long = value.size() > most;
     const std::string shown = shell_quoted(is_long ? value.substr(0, most) : value);
-    text += (text.empty() ? "" : " ") + outside(name + "=" + shown, style);
-    if (is_long) text += own("…", style);
-  }
-  return text;
+    return outside(name + "=" + shown, style) + (is_long ? own("…", style) : "");
+  });
 }
 
 std::string isolation_text(const Manifest& manifest) {

@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -203,7 +201,7 @@ std::string why_never_possible(const NotAcquired& refusal) {
   }
   if (!refusal.placement.kinds_to_choose.empty()) {
     return trf("there are several kinds of devices here ({}): say which, with --kind or --only",
-               fmt::join(refusal.placement.kinds_to_choose, ", "));
+               joined(refusal.placement.kinds_to_choose, ", "));
   }
   if (refusal.placement.hidden_by_variable > 0) {
     return trf("the devices in {} can never satisfy the request, not even when all are free",

@@ -72,14 +72,12 @@ std::string never_started_text(const RunRecord& run) {
 
 std::string devices_text(const RunRecord& run, const Style& style) {
   if (run.manifest.cpu_only) return "CPU";
-  std::string text;
-  for (const Device& device : run.manifest.given.devices) {
-    if (!text.empty()) text += ',';
-    text += device.index && !device.parent
-                ? std::to_string(*device.index)
-                : cut_to_width(outside(device.id.text(), style), 10, !style.utf8);
-  }
-  return text.empty() ? std::string(absent_mark(style)) : text;
+  if (run.manifest.given.devices.empty()) return std::string(absent_mark(style));
+  return joined(run.manifest.given.devices, ",", [&](const Device& device) {
+    return device.index && !device.parent
+               ? std::to_string(*device.index)
+               : cut_to_width(outside(device.id.text(), style), 10, !style.utf8);
+  });
 }
 
 /// The largest peak of one device, where all are known.

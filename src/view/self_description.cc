@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/text.h"
 #include "diagnose/bottleneck/bottleneck.h"
 #include "diagnose/doctor/doctor.h"
 #include "diagnose/postmortem/catalogue.h"
@@ -129,12 +130,10 @@ std::string roff(const std::string& text) {
 
 /// Names as code, "`one`, `two`"; words that stand for names as they are.
 std::string names_cell(const Reported& line) {
-  std::string cell;
-  for (const std::string_view name : names_in({&line, 1})) {
+  return joined(names_in({&line, 1}), ", ", [](std::string_view name) {
     const bool is_name = name.find(' ') == std::string_view::npos;
-    cell += (cell.empty() ? "" : ", ") + (is_name ? fmt::format("`{}`", name) : std::string(name));
-  }
-  return cell;
+    return is_name ? fmt::format("`{}`", name) : std::string(name);
+  });
 }
 
 std::string between_marks(std::string_view part, std::string_view text) {
@@ -191,10 +190,8 @@ std::string manual_page(const std::vector<VerbText>& verbs) {
   for (const VerbText& verb : verbs) {
     page += ".SS berth " + roff(verb.name) + "\n" + roff(verb.summary) + "\n";
     for (const OptionText& option : verb.options) {
-      std::string names;
-      for (const std::string& name : option.names) {
-        names += (names.empty() ? "" : ", ") + ("\\fB" + roff(name) + "\\fR");
-      }
+      const std::string names = joined(
+          option.names, ", ", [](const std::string& name) { return "\\fB" + roff(name) + "\\fR"; });
       page += ".TP\n" + names + (option.takes_value ? " \\fI" + roff(option.value) + "\\fR" : "") +
               "\n" + roff(option.what) + "\n";
     }

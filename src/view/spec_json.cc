@@ -56,10 +56,7 @@ void write_table(Archive& archive, const Card& card) {
   archive.derived("architecture", architecture);
   archive.derived("vendor", small_letters(card.maker()));
   std::optional<std::string> capability;
-  if (has_capability) {
-    capability =
-        std::to_string(card.capability.major) + "." + std::to_string(card.capability.minor);
-  }
+  if (has_capability) capability = capability_text(card.capability);
   archive.derived("compute_capability", capability);
   const auto number_of = [&](CardUnits units) {
     return units_of(card) == units ? std::optional(card.multiprocessors) : std::nullopt;

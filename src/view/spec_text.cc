@@ -46,7 +46,7 @@ std::string memory_words(double value) {
 std::string bandwidth_words(double value) { return fmt::format("{:.0f} GB/s", value / 1e9); }
 std::string watts_words(double milliwatts) { return fmt::format("{:.0f} W", milliwatts / 1000); }
 
-std::string capability_text(const SpecSubject& subject, const Style& style) {
+std::string capability_of(const SpecSubject& subject, const Style& style) {
   std::optional<ComputeCapability> capability;
   if (subject.device != nullptr) capability = subject.device->compute_capability.get();
   if (!capability && subject.card != nullptr && subject.card->has_capability()) {
@@ -54,8 +54,7 @@ std::string capability_text(const SpecSubject& subject, const Style& style) {
   }
   if (!capability) return std::string(absent_mark(style));
   const auto facts = facts_of(*capability);
-  return fmt::format("{}.{}{}", capability->major, capability->minor,
-                     facts ? fmt::format(" ({})", facts->architecture) : "");
+  return capability_text(*capability) + (facts ? fmt::format(" ({})", facts->architecture) : "");
 }
 
 std::string tensor_text(const SpecSubject& subject, const Style& style) {
@@ -130,7 +129,7 @@ SpecRow fp64_row(std::string_view label, bool of_tensor_cores) {
 
 std::vector<SpecRow> fact_rows() {
   return {
-      {as_key("capability"), capability_text},
+      {as_key("capability"), capability_of},
       both(
           as_key("multiprocessors"), [](const Device& d) { return as_number(d.multiprocessors); },
           [](const Card& c) -> std::optional<double> {
@@ -267,11 +266,7 @@ std::vector<TableRow> rows_of(const std::vector<SpecRow>& rows, const Subjects& 
 
 std::string indices_text(const SpecSubject& subject) {
   if (subject.indices.empty()) return "";
-  std::string list;
-  for (const int index : subject.indices) {
-    list += (list.empty() ? "" : ",") + std::to_string(index);
-  }
-  return trf("here: GPU {}", list);
+  return trf("here: GPU {}", joined(subject.indices, ","));
 }
 
 /// As many side by side as the width has room for.
@@ -305,10 +300,7 @@ std::string below(const SpecSubject& subject, const Style& style) {
         style);
   }
   const Card& card = *subject.card;
-  std::string lacks;
-  for (const Lack lack : lacks_of(card)) {
-    lacks += (lacks.empty() ? "" : ", ") + std::string(lack_words(lack));
-  }
+  const std::string lacks = joined(lacks_of(card), ", ", lack_words);
   const bool is_known = card.has_capability() || card.published != nullptr;
   const std::string said = !is_known
                                ? trf("{}: which types it computes in is not in the table.", name)
@@ -382,8 +374,7 @@ std::string render_card_list(const Style& style) {
     rows.push_back(
         {std::string(card.name),
          fmt::format("{} GB", card.memory_gib),
-         card.has_capability() ? fmt::format("{}.{}", card.capability.major, card.capability.minor)
-                               : absent,
+         card.has_capability() ? capability_text(card.capability) : absent,
          {" " + std::string(facts ? facts->architecture : card.architecture), Paint::dim},
          card.bandwidth ? bandwidth_words(*card.bandwidth * 1e9) : absent});
   }

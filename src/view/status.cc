@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <set>
 #include <unordered_set>
 #include <utility>
@@ -135,16 +136,12 @@ std::string host_line(const Snapshot& snapshot, const Style& style) {
 }
 
 std::string users_text(const std::vector<TableRow>& occupants) {
-  std::vector<std::string> seen;
-  std::string text;
+  std::vector<std::string> users;
   for (const TableRow& one : occupants) {
     const std::string& user = one.front().text;
-    if (std::find(seen.begin(), seen.end(), user) != seen.end()) continue;
-    seen.push_back(user);
-    if (!text.empty()) text += ", ";
-    text += user;
+    if (!contains(users, user)) users.push_back(user);
   }
-  return text;
+  return joined(users, ", ");
 }
 
 /// The line under a device: its problem, or the reason that was cut in its row.
@@ -244,13 +241,13 @@ std::string nothing_text(const Snapshot& snapshot, const StatusOptions& options,
             style),
         2, style);
   }
-  std::string sources;
-  for (const SourceReport& report : snapshot.sources) {
-    if (report.source == ledger_source) continue;
-    if (!sources.empty()) sources += ", ";
-    sources += printable(report.source) + " ";
-    sources += report.succeeded ? tr("(nothing there)") : tr("(could not be asked)");
-  }
+  const auto is_of_devices = [](const SourceReport& one) { return one.source != ledger_source; };
+  const auto told = [](const SourceReport& one) {
+    const auto how = one.succeeded ? tr("(nothing there)") : tr("(could not be asked)");
+    return printable(one.source) + " " + std::string(how);
+  };
+  const std::string sources =
+      joined(snapshot.sources | std::views::filter(is_of_devices), ", ", told);
   std::string text;
   if (!sources.empty()) text += wrapped("", own(trf("Looked at: {}.", sources), style), 2, style);
   text += wrapped("",

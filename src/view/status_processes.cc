@@ -1,8 +1,6 @@
 // The users of a device. One row per process, per lease without a process, and per amount of memory
 // that nothing visible accounts for.
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 
@@ -95,7 +93,7 @@ std::string promised_users(const PromisesTaken& taken) {
   for (const Claim* claim : taken.promised_to) users.push_back(printable(claim->user));
   std::ranges::sort(users);
   users.erase(std::unique(users.begin(), users.end()), users.end());
-  return fmt::format("{}", fmt::join(users, ", "));
+  return joined(users, ", ");
 }
 
 void note_lease(OccupantRow& row, const GpuProcess& use, const SnapshotIndex& index) {

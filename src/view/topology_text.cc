@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/json_archive.h"
+#include "base/text.h"
 #include "base/tr.h"
 #include "place/together.h"
 #include "snapshot/details.h"
@@ -58,12 +59,9 @@ std::string matrix(const std::vector<const Device*>& devices, const JointTable& 
 }
 
 std::string chosen_text(const Placement& placement) {
-  std::string text;
-  for (const Choice& choice : placement.chosen) {
-    text += text.empty() ? "" : ",";
-    text += choice.index ? std::to_string(*choice.index) : choice.device.text();
-  }
-  return text;
+  return joined(placement.chosen, ",", [](const Choice& choice) {
+    return choice.index ? std::to_string(*choice.index) : choice.device.text();
+  });
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "diagnose/doctor/examined.h"
 
 #include <algorithm>
+#include <ranges>
+
+#include "base/text.h"
 
 namespace berth::doctor {
 
@@ -69,22 +72,13 @@ bool hides_all(const Examined& host) {
 }
 
 std::string names_of(const std::vector<const Device*>& devices) {
-  std::string text;
-  for (const Device* device : devices) {
-    if (!text.empty()) text += ", ";
-    text += number_of(*device);
-  }
-  return text;
+  return joined(devices, ", ", [](const Device* device) { return number_of(*device); });
 }
 
 std::string index_list(const std::vector<const Device*>& devices) {
-  std::string text;
-  for (const Device* device : devices) {
-    if (!device->index) continue;
-    if (!text.empty()) text += ',';
-    text += std::to_string(*device->index);
-  }
-  return text;
+  const auto has_index = [](const Device* device) { return device->index.has_value(); };
+  return joined(devices | std::views::filter(has_index), ",",
+                [](const Device* device) { return *device->index; });
 }
 
 // "GPU-ab…" and "ab…" are the same device.
@@ -94,10 +88,6 @@ const Device* device_of(const CudaDevice& cuda, const Snapshot& snapshot) {
     if (uuid && !cuda.uuid.empty() && uuid->ends_with(cuda.uuid)) return &device;
   }
   return nullptr;
-}
-
-std::string capability_text(ComputeCapability capability) {
-  return std::to_string(capability.major) + "." + std::to_string(capability.minor);
 }
 
 const Problem* nvml_problem(const Examined& host) {

@@ -65,7 +65,6 @@ namespace doctor {
 [[nodiscard]] std::optional<Runtime> other_runtime_of(const FrameworkBuild& build);
 /// The device that libcuda means; null: the driver's list has none of that UUID.
 [[nodiscard]] const Device* device_of(const CudaDevice& cuda, const Snapshot& snapshot);
-[[nodiscard]] std::string capability_text(ComputeCapability capability);
 
 /// Why NVIDIA's library could not be asked at all; null: it could.
 [[nodiscard]] const Problem* nvml_problem(const Examined& host);

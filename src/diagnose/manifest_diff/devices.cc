@@ -50,7 +50,7 @@ Told each_once(const std::vector<Told>& all) {
     if (std::ranges::find(values, value) == values.end()) values.push_back(std::move(value));
   }
   if (values.size() == 1) return all.front();
-  return told(fmt::format("{}", fmt::join(values, ", ")));
+  return told(joined(values, ", "));
 }
 
 /// What all devices say of one thing.
@@ -99,10 +99,8 @@ void compare_facts(const std::vector<Device>& a, const std::vector<Device>& b, C
       }
     };
   };
-  compare(model, sentence("compute capability"), [](const Device& device) {
-    return told(device.compute_capability,
-                [](ComputeCapability is) { return fmt::format("{}.{}", is.major, is.minor); });
-  });
+  compare(model, sentence("compute capability"),
+          [](const Device& device) { return told(device.compute_capability, capability_text); });
   compare(division, sentence("kind of device"), [](const Device& device) {
     return told(device.parent ? sentence("MIG instance") : sentence("whole card"));
   });

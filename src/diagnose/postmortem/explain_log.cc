@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "base/sentence.h"
@@ -88,7 +89,8 @@ struct LogHit {
 /// broke may name that one: "45, …, caused by previous Xid 149".
 std::optional<XidEvent> xid_in(std::string_view line) {
   auto xid = parse_xid(line);
-  const auto code = number_behind(line, xid ? "caused by previous Xid " : "XidCriticalError: Xid=");
+  const auto code =
+      number_following(line, xid ? "caused by previous Xid " : "XidCriticalError: Xid=");
   if (!code) return xid;
   if (!xid) xid.emplace();
   xid->code = *code;
@@ -183,13 +185,8 @@ void add_oom(const LogHit& seen, const LogText& log, OomContext around, Finding&
 /// "0, 1, 3", at most as many as a line shows.
 std::string some_of(const std::map<std::uint64_t, std::uint64_t>& ranks) {
   constexpr std::size_t most = 16;
-  std::string text;
-  std::size_t count = 0;
-  for (const auto& [rank, operation] : ranks) {
-    if (++count > most) return text + ", …";
-    text += (text.empty() ? "" : ", ") + std::to_string(rank);
-  }
-  return text;
+  return joined(ranks | std::views::keys | std::views::take(most), ", ") +
+         (ranks.size() > most ? ", …" : "");
 }
 
 void add_ranks(const LogText& log, Finding& finding) {

@@ -291,7 +291,7 @@ std::vector<bool> raised_lines(const LogText& log) {
   return raised;
 }
 
-std::optional<std::uint64_t> number_behind(std::string_view line, std::string_view words) {
+std::optional<std::uint64_t> number_following(std::string_view line, std::string_view words) {
   const std::size_t at = line.find(words);
   if (at == std::string_view::npos) return std::nullopt;
   std::string_view rest = line.substr(at + words.size());

@@ -66,7 +66,7 @@ class LogText {
 [[nodiscard]] bool is_progress_line(std::string_view line);
 
 /// The number that follows these words, spaces and a colon between: "SeqNum=469508".
-[[nodiscard]] std::optional<std::uint64_t> number_behind(std::string_view line,
-                                                         std::string_view words);
+[[nodiscard]] std::optional<std::uint64_t> number_following(std::string_view line,
+                                                            std::string_view words);
 
 }  // namespace berth

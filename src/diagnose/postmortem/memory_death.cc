@@ -1,7 +1,5 @@
 #include "diagnose/postmortem/memory_death.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -39,7 +37,7 @@ std::string parts_text(const Manifest& manifest, std::size_t device, const Sampl
     if (one.device != device || !one.memory.get()) continue;
     parts.push_back((one.user.empty() ? "?" : one.user) + " " + short_size(*one.memory.get()));
   }
-  return parts.empty() ? "?" : fmt::format("{}", fmt::join(parts, ", "));
+  return parts.empty() ? "?" : joined(parts, ", ");
 }
 
 }  // namespace

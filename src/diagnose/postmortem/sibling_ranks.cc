@@ -85,8 +85,8 @@ bool has(std::string_view line, std::string_view words) {
 /// "[Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=469508, OpType=…".
 void read_timeout(std::string_view line, RankStory& story) {
   if (!has(line, "Watchdog caught collective operation timeout")) return;
-  const auto rank = number_behind(line, "[Rank ");
-  const auto sequence = number_behind(line, "SeqNum=");
+  const auto rank = number_following(line, "[Rank ");
+  const auto sequence = number_following(line, "SeqNum=");
   constexpr std::size_t most_ranks = 100'000;
   if (!rank || !sequence || story.waiting.size() >= most_ranks) return;
   // A rank reports the operation that it waits in first of all.
@@ -114,7 +114,7 @@ RootCause root_cause(const LogText& log) {
     cause = {};
     for (std::size_t at = i + 1; at < std::min(i + longest, log.size()); ++at) {
       const std::string_view line = trimmed(without_prefix(log.line(at)));
-      if (line.starts_with("rank ")) cause.rank = number_behind(line, "rank ");
+      if (line.starts_with("rank ")) cause.rank = number_following(line, "rank ");
       if (line.starts_with("exitcode") && has(line, ": -6 ")) cause.aborted = true;
     }
   }
@@ -134,7 +134,7 @@ std::optional<std::uint64_t> rank_behind(const RankStory& story) {
 
 /// The rank whose line this is: "[rank3]: …", "[rank1]:[E504 …"; nothing: it does not say.
 std::optional<std::uint64_t> rank_of_line(std::string_view line) {
-  return line.starts_with("[rank") ? number_behind(line.substr(0, 24), "[rank") : std::nullopt;
+  return line.starts_with("[rank") ? number_following(line.substr(0, 24), "[rank") : std::nullopt;
 }
 
 }  // namespace

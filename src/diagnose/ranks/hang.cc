@@ -1,7 +1,6 @@
 #include "diagnose/ranks/hang.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -20,10 +19,6 @@ constexpr double waiting_power = 0.3;
 bool begins_with_one_of(std::string_view text, std::span<const std::string_view> beginnings) {
   return std::ranges::any_of(beginnings,
                              [&](std::string_view one) { return text.starts_with(one); });
-}
-
-std::string listed(const std::vector<int>& ranks) {
-  return fmt::format("{}", fmt::join(ranks, ", "));
 }
 
 Sentence act_text(const RankSeen& seen) {
@@ -66,7 +61,7 @@ std::optional<Finding> by_dumps(const std::map<int, FlightDump>& dumps, int rank
   const FlightStory story = flight_story(dumps, ranks);
   if (story.how == FlightStory::How::nobody) return std::nullopt;
   Finding finding{.rule = "rank_hang", .severity = Severity::error};
-  const std::string who = listed(story.ranks);
+  const std::string who = joined(story.ranks, ", ");
   const std::string awaited =
       fmt::format("{} ({})", printable(story.awaited.name), story.awaited.number);
   finding.meaning = sentence("An operation between ranks ends once every rank has entered it.");
@@ -77,12 +72,13 @@ std::optional<Finding> by_dumps(const std::map<int, FlightDump>& dumps, int rank
   } else if (story.how == FlightStory::How::behind) {
     finding.title = sentence("rank {} has not entered the operation that the others wait in", who);
     finding.evidence = {
-        sentence("PyTorch's flight recorder: ranks {} are in {}", listed(story.others), awaited),
+        sentence("PyTorch's flight recorder: ranks {} are in {}", joined(story.others, ", "),
+                 awaited),
         sentence("rank {} did last: {}", story.ranks.front(), printable(story.last))};
   } else {
     finding.title = sentence("rank {} has dumped nothing, and the others wait", who);
-    finding.evidence = {
-        sentence("PyTorch's flight recorder: ranks {} are in {}", listed(story.others), awaited)};
+    finding.evidence = {sentence("PyTorch's flight recorder: ranks {} are in {}",
+                                 joined(story.others, ", "), awaited)};
     finding.doubt = sentence("a rank that is ending dumps nothing, either");
   }
   finding.steps = steps_for(story.ranks.front(), run);
@@ -106,7 +102,7 @@ std::optional<Finding> by_meeting(const std::vector<RankSeen>& ranks, std::strin
   for (const RankSeen* one : missing) awaited.push_back(one->rank);
   Finding finding{.rule = "rank_hang", .severity = Severity::warning};
   finding.title = sentence("rank {} has not come to where the ranks meet, and ranks {} are there",
-                           listed(awaited), listed(there));
+                           joined(awaited, ", "), joined(there, ", "));
   for (const RankSeen* one : missing) finding.evidence.push_back(act_text(*one));
   finding.meaning = sentence("No rank goes on before all have met at MASTER_ADDR and MASTER_PORT.");
   finding.steps = steps_for(awaited.front(), run);
@@ -184,7 +180,7 @@ std::optional<Finding> find_rank_hang(const std::vector<RankSeen>& ranks,
   for (const RankSeen* one : others) awaited.push_back(one->rank);
   Finding finding{.rule = "rank_hang", .severity = Severity::warning};
   finding.title = sentence("ranks {} wait, and rank {} does not: they may wait for it",
-                           listed(waiting), listed(awaited));
+                           joined(waiting, ", "), joined(awaited, ", "));
   for (const RankSeen* one : others) finding.evidence.push_back(act_text(*one));
   for (const RankSeen& one : ranks) {
     if (act_of(one) == RankActs::waits_for_others) finding.evidence.push_back(act_text(one));

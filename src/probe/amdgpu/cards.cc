@@ -27,10 +27,6 @@ Properties properties_of(const std::string& path) {
   return text ? parse_properties(*text) : Properties{};
 }
 
-std::optional<std::uint64_t> number_behind(std::string_view name, std::string_view beginning) {
-  return name.starts_with(beginning) ? parse_unsigned(name.substr(beginning.size())) : std::nullopt;
-}
-
 void find_device_files(Card& card) {
   for (const std::string& name : entries_in(card.folder + "/drm")) {
     if (const auto render = number_behind(name, "renderD")) card.render_minor = render;
@@ -137,7 +133,7 @@ std::vector<Card> cards_of_bus(const std::string& sys, const Driver& driver) {
       card.folder = sys + "/bus/pci/devices/" + entry;
       card.driver = name;
       card.address = std::move(*address);
-      const auto pci_class = pci::parse_hex(short_line(card.folder + "/class"));
+      const auto pci_class = sysfs::hex_of(card.folder + "/class");
       if (!pci_class || !pci::is_wanted_class(*pci_class)) continue;
       if (driver.is_fork && !has_files_of(driver, card.folder)) continue;
       find_device_files(card);

@@ -86,15 +86,11 @@ bool DcmiSource::sees_any(const Sources& sources, const pci::Makers& makers) {
   constexpr std::uint32_t huawei = 0x19e5;
   if (!pci::may_have(makers, huawei)) return false;
   const std::string folder = sources.sys + "/bus/pci/devices";
-  const auto entries = list_directory(folder);
-  return entries && std::ranges::any_of(*entries, [&](const std::string& entry) {
-           if (sysfs::line_of(folder + "/" + entry + "/vendor").get() != std::string("0x19e5")) {
-             return false;
-           }
-           const auto line = sysfs::line_of(folder + "/" + entry + "/class");
-           const auto pci_class = line.get() ? pci::parse_hex(*line.get()) : std::nullopt;
-           return pci_class && *pci_class >> 8U == accelerator;
-         });
+  return std::ranges::any_of(entries_in(folder), [&](const std::string& entry) {
+    const std::string function = folder + "/" + entry;
+    return sysfs::hex_of(function + "/vendor") == huawei &&
+           sysfs::hex_of(function + "/class").value_or(0) >> 8U == accelerator;
+  });
 }
 
 std::optional<Problem> DcmiSource::load() {

@@ -119,16 +119,13 @@ std::vector<IntelSource::Card> IntelSource::cards_here() const {
       card.folder = sys_ + "/bus/pci/devices/" + entry;
       card.driver = driver;
       card.address = std::move(*address);
-      const auto pci_class = line_of(card.folder + "/class");
-      const auto number = pci_class.get() ? pci::parse_hex(*pci_class.get()) : std::nullopt;
-      if (!number || !pci::is_wanted_class(*number)) continue;
+      const auto pci_class = sysfs::hex_of(card.folder + "/class");
+      if (!pci_class || !pci::is_wanted_class(*pci_class)) continue;
       for (const std::string& name : entries_in(card.folder + "/drm")) {
-        const bool is_card = name.starts_with("card") && parse_unsigned(name.substr(4));
+        const bool is_card = number_behind(name, "card").has_value();
         if (is_card) card.drm = card.folder + "/drm/" + name;
         constexpr std::string_view render = "renderD";
-        if (name.starts_with(render)) {
-          card.render_minor = parse_unsigned(std::string_view(name).substr(render.size()));
-        }
+        if (name.starts_with(render)) card.render_minor = number_behind(name, render);
         if (is_card || name.starts_with(render)) card.files.push_back("/dev/dri/" + name);
       }
       for (const std::string& gt : parts_of(card.drm + "/gt", "gt")) {

@@ -1,10 +1,10 @@
 #include "probe/nvml/answers.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <utility>
 
 #include "base/fd.h"
@@ -174,9 +174,8 @@ std::optional<Problem> device_problem(Return code, const DeviceId& device,
 Problem failures_problem(const std::vector<std::string>& failures, const DeviceId& device,
                          std::string_view shown) {
   constexpr std::size_t most = 3;
-  const auto end = failures.begin() + std::min<std::ptrdiff_t>(std::ssize(failures), most);
-  Sentence listed = Sentence::as_is(fmt::format("{}", fmt::join(failures.begin(), end, "; ")));
-  if (end != failures.end()) {
+  Sentence listed = Sentence::as_is(joined(failures | std::views::take(most), "; "));
+  if (failures.size() > most) {
     listed = sentence("{}; {}", listed, sentence("and {} more", failures.size() - most));
   }
   return {.source = "nvml",

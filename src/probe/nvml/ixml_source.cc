@@ -56,15 +56,11 @@ std::optional<std::string> IxmlSource::library_in(const std::string& root) {
 bool IxmlSource::sees_any(const Sources& sources, const pci::Makers& makers) {
   if (!pci::may_have(makers, iluvatar) || !library_in(sources.root)) return false;
   const std::string folder = sources.sys + "/bus/pci/devices";
-  const auto entries = list_directory(folder);
-  return entries && std::ranges::any_of(*entries, [&](const std::string& entry) {
-           const auto number = [&](const char* file) -> std::optional<std::uint32_t> {
-             const auto line = sysfs::line_of(folder + "/" + entry + file);
-             return line.get() ? pci::parse_hex(*line.get()) : std::nullopt;
-           };
-           return number("/vendor") == iluvatar &&
-                  pci::is_wanted_class(number("/class").value_or(0));
-         });
+  return std::ranges::any_of(entries_in(folder), [&](const std::string& entry) {
+    const std::string function = folder + "/" + entry;
+    return sysfs::hex_of(function + "/vendor") == iluvatar &&
+           pci::is_wanted_class(sysfs::hex_of(function + "/class").value_or(0));
+  });
 }
 
 // The version files and the list of cards below /proc are NVIDIA's.

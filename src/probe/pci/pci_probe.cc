@@ -18,11 +18,6 @@ namespace berth {
 
 namespace {
 
-std::optional<std::uint32_t> hex_of(const std::string& path) {
-  const auto line = sysfs::line_of(path);
-  return line.get() ? pci::parse_hex(*line.get()) : std::nullopt;
-}
-
 template <class T>
 void fill(Reading<T>& reading, std::optional<T> value) {
   if (!reading.get() && value) reading = std::move(*value);
@@ -204,12 +199,12 @@ void PciProbe::observe(Snapshot& snapshot) {
   for (const std::string& entry : *entries) {
     const auto kept = before.find(entry);
     const auto pci_class =
-        kept != before.end() ? std::optional(kept->second) : hex_of(path_of(entry, "class"));
+        kept != before.end() ? std::optional(kept->second) : sysfs::hex_of(path_of(entry, "class"));
     if (pci_class) classes_.emplace(entry, *pci_class);
     if (!pci_class || !pci::is_wanted_class(*pci_class)) continue;
     const auto address = normal_pci_address(entry);
-    const auto vendor = hex_of(path_of(entry, "vendor"));
-    const auto number = hex_of(path_of(entry, "device"));
+    const auto vendor = sysfs::hex_of(path_of(entry, "vendor"));
+    const auto number = sysfs::hex_of(path_of(entry, "device"));
     if (!address || !vendor || !number) continue;
     pci::Function function{
         .address = *address, .vendor = *vendor, .device = *number, .pci_class = *pci_class};

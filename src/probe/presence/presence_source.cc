@@ -60,24 +60,19 @@ constexpr std::array<PresenceRow, 9> presence_table = {{
      .is_shuffled = true},  // neuron-ls: 0 is cc:00.0, 1 is b5:00.0
 }};
 
-std::optional<std::uint32_t> hex_in(const std::string& path) {
-  const auto line = sysfs::line_of(path);
-  return line.get() ? pci::parse_hex(*line.get()) : std::nullopt;
-}
-
 /// The row of a function of the bus; null: another device, or another source's.
 const PresenceRow* row_of(const std::string& folder, const std::string& root) {
-  const auto vendor = hex_in(folder + "/vendor");
+  const auto vendor = sysfs::hex_of(folder + "/vendor");
   const auto row = std::ranges::find_if(
       presence_table, [&](const PresenceRow& one) { return vendor && one.pci_vendor == *vendor; });
   if (row == presence_table.end()) return nullptr;
   if (!row->pci_devices.empty()) {
-    const auto device = hex_in(folder + "/device");
+    const auto device = sysfs::hex_of(folder + "/device");
     return device && std::ranges::find(row->pci_devices, *device) != row->pci_devices.end()
                ? row
                : nullptr;
   }
-  const auto pci_class = hex_in(folder + "/class");
+  const auto pci_class = sysfs::hex_of(folder + "/class");
   if (!pci_class || !pci::is_wanted_class(*pci_class)) return nullptr;
   const bool is_anothers =
       row->is_read_elsewhere != nullptr && row->is_read_elsewhere(folder, root);
@@ -147,10 +142,7 @@ void PresenceSource::find_files(std::vector<Found>& found) const {
       std::vector<std::uint64_t> numbers;
       for (const std::string& name :
            entries_in(dev_ + std::string(row->file.substr(4, slash - 4)))) {
-        const auto number = name.starts_with(beginning)
-                                ? parse_unsigned(std::string_view(name).substr(beginning.size()))
-                                : std::nullopt;
-        if (number) numbers.push_back(*number);
+        if (const auto number = number_behind(name, beginning)) numbers.push_back(*number);
       }
       std::ranges::sort(numbers);
       if (row->is_shuffled && ones.size() > 1) {

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/gzip.h"
 #include "base/memory_limit.h"
+#include "base/text.h"
 #include "probe/sources.h"
 #include "snapshot/json.h"
 
@@ -151,14 +152,7 @@ Scenario scenario_from(Json root, std::string name) {
   return scenario;
 }
 
-std::string known_names() {
-  std::string names;
-  for (const ScenarioName& known : builtin_scenarios()) {
-    if (!names.empty()) names += ", ";
-    names += known.name;
-  }
-  return names;
-}
+std::string known_names() { return joined(builtin_scenarios(), ", ", &ScenarioName::name); }
 
 }  // namespace
 

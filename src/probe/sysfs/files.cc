@@ -2,6 +2,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "probe/pci/parse.h"
 
 namespace berth::sysfs {
 
@@ -30,6 +31,11 @@ Reading<std::uint64_t> number_of(const std::string& path) {
   if (!line.get()) return line.why();
   const auto number = parse_unsigned(*line.get());
   return number ? Reading<std::uint64_t>(*number) : Absent::failed;
+}
+
+std::optional<std::uint32_t> hex_of(const std::string& path) {
+  const Reading<std::string> line = line_of(path);
+  return line.get() ? pci::parse_hex(*line.get()) : std::nullopt;
 }
 
 }  // namespace berth::sysfs

@@ -219,8 +219,7 @@ Result<std::vector<std::string>> device_words(const ContainerCommand& command,
   if (command.engine == "podman" || engine.toolkit.empty()) {
     return std::unexpected(no_device_way(command, of_toolkit.front().text(), engine));
   }
-  std::string list;
-  for (const DeviceId& id : of_toolkit) list += (list.empty() ? "" : ",") + id.text();
+  const std::string list = joined(of_toolkit, ",", &DeviceId::text);
   // The quotes are docker's own: its reader of comma-separated values would take the list apart.
   words.insert(words.end(), {"--gpus", "\"device=" + list + "\""});
   return words;

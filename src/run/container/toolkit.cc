@@ -47,14 +47,12 @@ Error no_device_way(const ContainerCommand& command, std::string_view device,
         "it (nvidia-container-toolkit)",
         command.engine);
   } else {
-    std::string folders;
-    for (const std::string& one : engine.cdi_folders)
-      folders += (folders.empty() ? "" : ", ") + one;
     why = sentence(
         "no CDI file in {} has {}: write one with `sudo nvidia-ctk cdi generate "
         "--output=/etc/cdi/nvidia.yaml`, of NVIDIA's container toolkit. `berth doctor` reads those "
         "that are there",
-        folders, device.empty() ? sentence("a GPU") : Sentence::as_is(printable(device)));
+        joined(engine.cdi_folders, ", "),
+        device.empty() ? sentence("a GPU") : Sentence::as_is(printable(device)));
   }
   return Error(ErrorCode::io, "nothing here gives a container of {} its GPU: {}", command.engine,
                why);

@@ -183,12 +183,9 @@ std::string cpu_list_text(const std::vector<int>& cpus) {
 }
 
 std::string bindings_text(const std::vector<Binding>& bindings) {
-  std::string text;
-  for (const Binding& one : bindings) {
-    text += (text.empty() ? "" : "/") + cpu_list_text(one.cpus);
-    if (one.node) text += fmt::format("@{}", *one.node);
-  }
-  return text;
+  return joined(bindings, "/", [](const Binding& one) {
+    return cpu_list_text(one.cpus) + (one.node ? fmt::format("@{}", *one.node) : "");
+  });
 }
 
 std::optional<std::vector<Binding>> bindings_in(std::string_view text) {

@@ -1,7 +1,5 @@
 #include "run/slurm/allocation.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,8 +61,7 @@ std::string cards_as_seen(const std::string& cards, const Snapshot& snapshot) {
   const std::vector<std::string_view> given = split(cards, ',');
   const bool are_numbers = std::ranges::all_of(
       given, [](std::string_view word) { return parse_unsigned(trimmed(word)).has_value(); });
-  return are_numbers && given.size() == seen.size() ? fmt::format("{}", fmt::join(seen, ","))
-                                                    : cards;
+  return are_numbers && given.size() == seen.size() ? joined(seen, ",") : cards;
 }
 
 Snapshot as_allocated(Snapshot snapshot, const std::vector<DeviceId>& devices, uid_t uid) {

@@ -106,13 +106,10 @@ bool is_any_joined(const std::vector<const Device*>& cards, const std::vector<De
 /// Empty: its links cannot be read.
 std::string links_of(const Device& card, const std::vector<const Device*>& cards,
                      const std::vector<Device>& all) {
-  std::string links;
-  if (!card.lists.nvlinks.get()) return links;
-  for (const Device* other : cards) {
-    links += links.empty() ? "" : ",";
-    links += other == &card ? "-1" : std::to_string(joint_between(card, *other, all).nvlinks);
-  }
-  return links;
+  if (!card.lists.nvlinks.get()) return {};
+  return joined(cards, ",", [&](const Device* other) {
+    return other == &card ? "-1" : std::to_string(joint_between(card, *other, all).nvlinks);
+  });
 }
 
 }  // namespace
@@ -141,10 +138,8 @@ Result<SlurmSite> slurm_site(const Snapshot& snapshot, const std::string& node,
                              type, facts_of(card->kind).card_file, *card->minor_number.get(),
                              links.empty() ? "" : " Links=", links);
   }
-  std::string gres;
-  for (const auto& [type, number] : count) {
-    gres += fmt::format("{}gpu:{}:{}", gres.empty() ? "" : ",", type, number);
-  }
+  const std::string gres = joined(
+      count, ",", [](const auto& one) { return fmt::format("gpu:{}:{}", one.first, one.second); });
   site.node = fmt::format(
       "GresTypes=gpu\n"
       "HealthCheckProgram=/etc/slurm/berth-health\n"

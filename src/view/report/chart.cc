@@ -208,13 +208,7 @@ Chart chart_of(const Report& report, const CurveRow& row, std::vector<ChartLine>
 
 /// A chart per number that marks say, in the order in which they came up.
 void add_mark_charts(const Report& report, std::vector<Chart>& charts) {
-  std::vector<std::string> names;
-  for (const ReportRun& run : report.runs) {
-    for (const MarkCurve& curve : run.numbers) {
-      if (std::ranges::find(names, curve.name) == names.end()) names.push_back(curve.name);
-    }
-  }
-  for (const std::string& name : names) {
+  for (const std::string& name : report.mark_names()) {
     Chart chart{.name = "mark", .title = trf("Marked: {}", name)};
     for (std::size_t i = 0; i < report.runs.size(); ++i) {
       const auto& numbers = report.runs[i].numbers;

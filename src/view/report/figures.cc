@@ -51,11 +51,10 @@ std::string given_devices_text(const ReportRun& run) {
   if (devices.empty()) return std::string(tr("none: on the CPU"));
   std::map<std::string, std::size_t> models;
   for (const Device& device : devices) ++models[device.name.get().value_or(device.id.text())];
-  std::string text;
-  for (const auto& [model, count] : models) {
-    text += (text.empty() ? "" : ", ") + (count > 1 ? fmt::format("{} × ", count) : "") + model;
-  }
-  return text;
+  return joined(models, ", ", [](const auto& one) {
+    const auto& [model, count] = one;
+    return (count > 1 ? fmt::format("{} × ", count) : "") + model;
+  });
 }
 
 /// What the runs of a row have; none where none has it.
@@ -164,19 +163,13 @@ class Rows {
 };
 
 void add_mark_rows(const Report& report, Rows& rows) {
-  std::vector<std::string> names;
-  for (const ReportRun& run : report.runs) {
-    for (const MarkCurve& curve : run.numbers) {
-      if (std::ranges::find(names, curve.name) == names.end()) names.push_back(curve.name);
-    }
-  }
   // One run's are listed below.
   if (report.runs.size() > 1) {
     rows.add(tr("Last mark"), [](const ReportRun& run) {
       return run.marks.empty() ? std::string() : printable(run.marks.back().text);
     });
   }
-  for (const std::string& name : names) {
+  for (const std::string& name : report.mark_names()) {
     double fastest = 0;
     for (const ReportRun& run : report.runs) {
       const auto found = std::ranges::find(run.numbers, name, &MarkCurve::name);
@@ -351,7 +344,7 @@ std::string simulated_names(const Report& report) {
     const auto& name = run.record.manifest.given.simulated;
     if (name && std::ranges::find(names, *name) == names.end()) names.push_back(*name);
   }
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined(names, ", ");
 }
 
 std::string run_heading(const Report& report, std::size_t run) {

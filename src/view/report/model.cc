@@ -214,6 +214,16 @@ std::int64_t Report::length_ms() const {
   return longest;
 }
 
+std::vector<std::string> Report::mark_names() const {
+  std::vector<std::string> names;
+  for (const ReportRun& run : runs) {
+    for (const MarkCurve& curve : run.numbers) {
+      if (!contains(names, curve.name)) names.push_back(curve.name);
+    }
+  }
+  return names;
+}
+
 Report make_report(std::vector<ReportSource> sources, const ReportPrice& price, const Moment& now) {
   Report report{.written = now.wall, .price = price};
   for (ReportSource& source : sources) {

@@ -244,6 +244,8 @@ struct Report {
   std::vector<ManifestDiff> differences;
   /// The longest of its runs.
   [[nodiscard]] std::int64_t length_ms() const;
+  /// Of the numbers that marks say, in the order in which they came up.
+  [[nodiscard]] std::vector<std::string> mark_names() const;
 };
 
 [[nodiscard]] Report make_report(std::vector<ReportSource> sources, const ReportPrice& price,

@@ -196,16 +196,14 @@ std::string line_svg(const std::vector<Track::Point>& points, const ChartLine& l
 }
 
 std::string described(const Chart& chart) {
-  std::string text;
-  for (const ChartLine& line : chart.lines) {
-    const auto value = [&](const std::optional<double>& one) {
-      return three_digits(one.value_or(0) / chart.per_unit);
-    };
-    text += (text.empty() ? "" : "; ") + (line.name.empty() ? "" : line.name + ": ") +
-            trf("from {} to {}", value(line.track->least()), value(line.track->most()));
-  }
-  if (!chart.unit.empty()) text += " " + chart.unit;
-  return text;
+  const auto value = [&](const std::optional<double>& one) {
+    return three_digits(one.value_or(0) / chart.per_unit);
+  };
+  const auto extent = [&](const ChartLine& line) {
+    return (line.name.empty() ? "" : line.name + ": ") +
+           trf("from {} to {}", value(line.track->least()), value(line.track->most()));
+  };
+  return joined(chart.lines, "; ", extent) + (chart.unit.empty() ? "" : " " + chart.unit);
 }
 
 }  // namespace
