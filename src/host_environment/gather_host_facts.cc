@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/fd.h"
 #include "base/text.h"

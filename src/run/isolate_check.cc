@@ -11,7 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
-#include <optional>
 
 #include "base/fd.h"
 #include "base/process.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/json_archive.h"
-#include "base/tr.h"
 #include "snapshot/walk.h"
 #include "view/process_rows.h"
 
