@@ -2,7 +2,6 @@
 // Files that a loader would take: a driver's library, the shim's template, the loader's cache.
 // LD_LIBRARY_PATH decides which file is read, so it may be anybody's.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

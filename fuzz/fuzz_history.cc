@@ -4,9 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/check.h"
 #include "record/history/chunk.h"

@@ -1,8 +1,9 @@
-"""Holds #includes against the arrows between folders, and some words to the one place for them.
+"""Holds #includes against the arrows between folders and to what is used, some words to the one place for them.
 
 The arrows are the DEPS of berth_folder() in CMakeLists.txt; doc/DESIGN.md must draw the same ones.
 """
 
+import fnmatch
 import re
 import sys
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import repository
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 COMMENT_OR_STRING = re.compile(
-    r"//[^\n]*|/\*.*?\*/|R\"(?P<tag>[^(\s]*)\(.*?\)(?P=tag)\"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'",
+    r"//[^\n]*|/\*.*?\*/|R\"(?P<tag>[^(\s]*)\(.*?\)(?P=tag)\"|\"(?:\\.|[^\"\\\n])*\"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'",
     re.S,
 )
 
@@ -133,6 +134,43 @@ HEADERS_ONLY_HERE = {
     "sys/pidfd.h": re.compile(r"$^"),
 }
 
+# For which names of std each header is included, its own apart, rather too many than too few; "*": the rest of one.
+# A header of which that cannot be told for certain is not here.
+INCLUDED_FOR = {
+    "algorithm": "all_of any_of none_of for_each* *find* *search* count* equal mismatch copy* move move_backward fold_*"
+    " transform generate* replace* remove remove_if remove_copy* unique unique_copy reverse reverse_copy rotate*"
+    " shift_* *shuffle *partition* *sort* nth_element *_bound equal_range *merge* includes set_* *heap* min* max* clamp"
+    " lexicographical_* *_permutation fill* swap_ranges iter_swap *s_with contains* sample *_result",
+    "array": "tuple_* get",
+    "atomic": "atomic* memory_order* kill_dependency",
+    "bit": "bit_* byteswap endian has_single_bit popcount rot* count*",
+    "cerrno": "errno E*",
+    "charconv": "*_chars* chars_format",
+    "chrono": "*literals *_cast floor ceil round abs",
+    "cstdint": "*int*_t *_MIN *_MAX *_C *_WIDTH",
+    "expected": "*expect*",
+    "filesystem": "absolute *canonical copy* create_* current_path equivalent exists *file* *link* is_directory"
+    " is_empty is_other is_socket last_* permissions proximate relative remove* rename space status* temp_*",
+    "fstream": "*filebuf",
+    "functional": "*function* *bind* *hash* *equal_to less* greater* plus minus multiplies divides modulus negate"
+    " logical_* bit_* identity reference_wrapper unwrap_* *ref *invoke* *_fn *placeholder* *searcher",
+    "limits": "numeric_limits* float_*",
+    "memory": "*_ptr* make_unique* *shared* *alloc* *address* *_at destroy* uninitialized_* *delete* owner_* *pointer*"
+    " *align* *atomic* *lifetime*",
+    "mutex": "*mutex* *lock* once_flag call_once",
+    "optional": "nullopt* *optional*",
+    "span": "dynamic_extent as_*bytes",
+    "sstream": "*stringstream *stringbuf basic_*",
+    "string": "*string char_traits to_*string sto* getline basic_string erase* *literals",
+    "string_view": "*literals",
+    "thread": "*thread* stop_*",
+    "tuple": "tuple* tie apply ignore get uses_*",
+    "unordered_map": "unordered_multimap erase*",
+    "utility": "move* forward* *pair* swap exchange as_const declval in_* *_sequence* to_underlying unreachable cmp_*"
+    " piecewise_* get tuple_* rel_ops",
+    "variant": "variant* visit get* holds_alternative monostate *variant* in_*",
+} | dict.fromkeys(("deque", "map", "set", "vector"), "erase*")
+
 # A vendor's names beside those of DeviceKind, in an identifier or a literal. Of nvidia-smi and NVML berth has the
 # surfaces; "ascend" is a word.
 KINDS = re.compile(r"^enum class DeviceKind \{(.*?)\};", re.M | re.S)
@@ -242,6 +280,21 @@ def include_findings(name: Path, text: str, arrows: dict[str, set[str]], root: P
     return found
 
 
+def unused_includes(name: Path, text: str) -> list[str]:
+    """Headers of std of which no name is used; one called without "std::" may be found by its argument."""
+    code = re.sub(r"(?m)^\s*#\s*include.*", "", code_and_strings(text)[0])
+    code = re.sub(r"\bstd::move(?=\([\w.>\[\]-]+\))", "std::move_one", code)  # what else it moves may be a range
+    words = re.findall(r"\bstd::([\w:]+)|(?<![\w.>:])(\w+)(?=\s*[(<])|\b(u?int\w*_t|errno|[A-Z\d_]+)\b", code)
+    used = {one for pair in words for word in pair for one in word.split("::")}
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        include = INCLUDE.match(line)
+        names = INCLUDED_FOR.get(include[2]) if include else None
+        if names is not None and not any(fnmatch.filter(used, one) for one in f"*{include[2]} {names}".split()):
+            found.append(f"{name}:{number}: <{include[2]}> is included and nothing of it is used")
+    return found
+
+
 def rule_findings(name: Path, text: str, vendor: re.Pattern[str]) -> list[str]:
     if name.parts[0] != "src":
         return []
@@ -281,6 +334,7 @@ def findings(root: Path) -> list[str]:
             continue
         text = (root / name).read_text(encoding="utf-8")
         found += include_findings(name, text, arrows, root)
+        found += unused_includes(name, text)
         found += rule_findings(name, text, vendor)
         if name.parts[0] == "src" and not name.stem.endswith("_test"):
             code, _ = code_and_strings(text)

@@ -1,7 +1,5 @@
 #include "alert/rule_matches.h"
 
-#include <algorithm>
-
 #include "alert/rules_parts.h"
 #include "health/health.h"
 #include "snapshot/device_kind.h"

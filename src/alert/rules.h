@@ -5,7 +5,6 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 

@@ -2,12 +2,10 @@
 // `berth explain` for what runs now, and for a run that ended well: wiring only.
 
 #include <chrono>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/context.h"
-#include "base/result.h"
 #include "diagnose/bottleneck/target.h"
 #include "record/run_record.h"
 

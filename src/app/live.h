@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "app/context.h"
 #include "probe/collector.h"

@@ -2,12 +2,9 @@
 // The ranks of a run that goes on, as they stand now: for `berth explain` and `berth stop
 // --stacks`.
 
-#include <map>
 #include <optional>
-#include <string>
 
 #include "app/context.h"
-#include "diagnose/ranks/flight_recorder.h"
 #include "record/run_record.h"
 #include "snapshot/finding.h"
 

@@ -2,7 +2,6 @@
 // The recipes: small complete PyTorch programs (examples/recipes, doc/RECIPES.md). They are part of
 // the binary, so they are wherever berth is.
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>

@@ -12,6 +12,7 @@
 #include "diagnose/bottleneck/phases.h"
 #include "diagnose/bottleneck/run_activity.h"
 #include "diagnose/postmortem/memory_death.h"
+#include "diagnose/postmortem/postmortem.h"
 #include "probe/driver_log.h"
 #include "probe/procfs/procfs_probe.h"
 #include "record/log_tail.h"

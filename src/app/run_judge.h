@@ -3,12 +3,10 @@
 // and for who asks the server why it went as it did. Gathered here, judged by diagnose/.
 
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "app/context.h"
-#include "diagnose/postmortem/postmortem.h"
+#include "diagnose/postmortem/evidence.h"
 #include "record/run_record.h"
 #include "serve/api.h"
 #include "view/report/model.h"

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "diagnose/postmortem/postmortem.h"
 #include "record/run_ranks.h"
 #include "view/placement_text.h"
 #include "view/postmortem_text.h"

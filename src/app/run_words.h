@@ -3,7 +3,6 @@
 // ended. The job's own output is never touched.
 
 #include <optional>
-#include <string>
 
 #include "app/context.h"
 #include "run/run.h"

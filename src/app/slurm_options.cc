@@ -1,6 +1,5 @@
 #include "app/slurm_options.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "app/records.h"

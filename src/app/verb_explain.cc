@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "diagnose/postmortem/explain_log.h"
+#include "diagnose/postmortem/postmortem.h"
 #include "record/log_tail.h"
 #include "record/run_slurm.h"
 #include "view/postmortem_text.h"

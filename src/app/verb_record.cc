@@ -8,7 +8,6 @@
 #include <csignal>
 #include <string>
 #include <tuple>
-#include <utility>
 
 #include "app/live.h"
 #include "app/verb.h"

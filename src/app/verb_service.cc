@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <optional>
-#include <utility>
 
 #include "app/verb.h"
 #include "base/fd.h"

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <filesystem>
 
 #include "base/process.h"
 #include "base/temporary_directory.h"

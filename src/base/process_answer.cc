@@ -9,6 +9,7 @@
 
 #include "base/child_answer.h"
 #include "base/fd.h"
+#include "base/signals.h"
 
 namespace berth {
 

@@ -1,7 +1,5 @@
 #include "base/sentence.h"
 
-#include <algorithm>
-
 #include "base/archive.h"
 
 namespace berth {

@@ -6,7 +6,6 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
-#include <type_traits>
 
 namespace berth {
 

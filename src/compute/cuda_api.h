@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cstddef>
-#include <memory>
 #include <string>
 
 #include "base/result.h"

@@ -4,7 +4,6 @@
 // exact. A result is right or wrong, never nearly right.
 
 #include <cstdint>
-#include <string>
 
 #include "compute/device.h"
 

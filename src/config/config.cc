@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <utility>
 
 #include "base/check.h"
-#include "base/letters_apart.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "config/toml.h"

@@ -2,7 +2,6 @@
 // How much memory a model takes on each GPU, part by part. As a range, with the assumptions that it
 // rests on. Pure arithmetic: nothing here looks at a machine.
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -1,7 +1,6 @@
 #pragma once
 // How many parameters follow from the dimensions of a config.json, family by family.
 
-#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <nlohmann/json.hpp>

@@ -1,8 +1,5 @@
 #include "guard/context_sizes.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "base/fd.h"
 #include "base/json_archive.h"
 

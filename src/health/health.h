@@ -4,7 +4,6 @@
 // examine is not well.
 
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -5,7 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "base/tr.h"
 #include "health/health.h"
 #include "snapshot/finding.h"
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/tr.h"
 #include "health/rules.h"
 #include "health/xid.h"
 #include "snapshot/questions.h"

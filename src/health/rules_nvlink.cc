@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/tr.h"
 #include "health/rules.h"
 #include "health/xid.h"
 #include "snapshot/questions.h"

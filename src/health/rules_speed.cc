@@ -5,6 +5,7 @@
 
 #include "base/sentence.h"
 #include "base/text.h"
+#include "base/tr.h"
 #include "health/rules.h"
 #include "snapshot/heat.h"
 #include "snapshot/questions.h"

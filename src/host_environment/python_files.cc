@@ -1,7 +1,5 @@
 #include "host_environment/python_files.h"
 
-#include <algorithm>
-
 #include "base/process.h"
 #include "base/text.h"
 

@@ -3,7 +3,6 @@
 // one. That is in steps as well: no call of it waits.
 
 #include <optional>
-#include <string>
 
 #include "base/clock.h"
 #include "base/fd.h"

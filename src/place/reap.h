@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/units.h"
+#include "base/ids.h"
 #include "place/policy.h"
 #include "snapshot/claim.h"
 

@@ -1,7 +1,6 @@
 #include "place/request.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 
 #include "base/json_archive.h"

@@ -2,7 +2,6 @@
 // Request: what somebody wants of the machine. Flags, JSON, files and a ticket in the queue all
 // become this one value. job_keys() (place/job_spec.h) says how its members are written.
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

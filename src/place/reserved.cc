@@ -6,7 +6,6 @@
 // is reserved.
 
 #include <algorithm>
-#include <utility>
 
 #include "place/occupancy.h"
 #include "place/placement.h"

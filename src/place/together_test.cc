@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <fstream>
 #include <numeric>
 #include <random>
 

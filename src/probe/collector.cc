@@ -12,7 +12,6 @@
 #include "probe/offline.h"
 #include "probe/probe_process/progress.h"
 #include "probe/xid_memory.h"
-#include "snapshot/device_kind.h"
 
 namespace berth {
 

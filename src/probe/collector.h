@@ -13,7 +13,6 @@
 
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"

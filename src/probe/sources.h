@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
-
 namespace berth {
 
 /// The roots are injected by tests and by `--root`.

@@ -4,7 +4,6 @@
 
 #include "base/archive.h"
 #include "base/fd.h"
-#include "base/owned_file.h"
 #include "record/record_document.h"
 #include "record/record_writer.h"
 #include "snapshot/walk.h"

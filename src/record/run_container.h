@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/ids.h"
 #include "base/reading.h"
 #include "base/result.h"

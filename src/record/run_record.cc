@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 
 #include "base/fd.h"
 #include "base/lock.h"

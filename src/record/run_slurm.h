@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/ids.h"
 #include "base/result.h"
 
 namespace berth {

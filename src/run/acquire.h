@@ -6,9 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <variant>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <csignal>
-#include <filesystem>
 
 #include "base/signals.h"
 #include "base/temporary_directory.h"

@@ -3,7 +3,6 @@
 // to. The data that it loads then goes the short way to them.
 
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 

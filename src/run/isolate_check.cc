@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstring>
 #include <functional>
-#include <optional>
 
 #include "base/fd.h"
 #include "base/process.h"

@@ -6,7 +6,6 @@
 // the keeper was killed, the heir takes its place. The kernel then hands the job's processes to the
 // heir (PR_SET_CHILD_SUBREAPER). That holds whatever the job has closed, cleared or left.
 
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -8,8 +8,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/clock.h"

@@ -16,6 +16,7 @@
 #include "base/process_stat.h"
 #include "base/text.h"
 #include "record/run_record.h"
+#include "run/tree.h"
 
 namespace berth {
 

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <optional>
-#include <string>
 
 #include "run/launcher.h"
 #include "run/run.h"

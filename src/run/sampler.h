@@ -3,7 +3,6 @@
 // record. It holds no lease and may die; the run does not depend on it. What may hang it leaves to
 // a probe process (RunServices::sight), so that it can say so.
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

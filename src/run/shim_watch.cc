@@ -7,6 +7,7 @@
 #include "base/process.h"
 #include "base/sentence.h"
 #include "base/text.h"
+#include "guard/context_sizes.h"
 #include "record/record_writer.h"
 #include "snapshot/device_name.h"
 

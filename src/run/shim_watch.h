@@ -7,13 +7,11 @@
 #include <deque>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/note.h"
 #include "guard/account_file.h"
-#include "guard/context_sizes.h"
 #include "record/run_record.h"
 #include "run/account_watch.h"
 

@@ -14,6 +14,7 @@
 #include "base/temporary_directory.h"
 #include "base/text.h"
 #include "guard/account.h"
+#include "guard/context_sizes.h"
 #include "record/record_writer.h"
 #include "snapshot/builder.h"
 

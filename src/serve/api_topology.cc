@@ -1,7 +1,5 @@
 // Which devices are near which: by NVLink, on which NUMA node, and the word for each pair.
 
-#include <map>
-
 #include "serve/api_json.h"
 #include "snapshot/topology.h"
 

@@ -1,7 +1,6 @@
 #include "serve/fleet_report.h"
 
 #include "base/sentence.h"
-#include "base/text.h"
 
 namespace berth::serve {
 

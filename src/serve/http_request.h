@@ -10,7 +10,6 @@
 #include <expected>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/ids.h"
 #include "serve/message.h"

@@ -2,7 +2,6 @@
 // Names, types, units and labels are dcgm-exporter's, in its order. So what was built for it works
 // unchanged. If the driver does not tell us what DCGM asks for, there is no sample.
 
-#include <algorithm>
 #include <array>
 #include <set>
 

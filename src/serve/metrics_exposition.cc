@@ -1,7 +1,6 @@
 #include "serve/metrics_exposition.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>

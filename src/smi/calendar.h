@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "base/ids.h"
-#include "base/units.h"
 
 namespace berth::smi {
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include "base/text.h"

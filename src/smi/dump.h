@@ -5,7 +5,6 @@
 // error.
 
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 

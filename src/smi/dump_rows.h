@@ -2,12 +2,9 @@
 // Which row of the layout a line of a dump is, by its path. Drivers moved or renamed some lines:
 // those are found by section and name. Internal to reading dumps.
 
-#include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "smi/layout.h"

@@ -2,7 +2,6 @@
 // Facts of a snapshot that several surfaces show, in nvidia-smi's terms. Such are the devices that
 // it would number, a card's instances, a process's name.
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

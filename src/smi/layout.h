@@ -2,7 +2,6 @@
 // The layout of `nvidia-smi -q`. One list of rows, in its order, for text and XML and for every
 // generation of drivers. The same rows print a device and read a dump of one back.
 
-#include <cstdint>
 #include <span>
 #include <string_view>
 

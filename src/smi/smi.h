@@ -9,8 +9,6 @@
 // Loops (-l), files (-f) and the signals that end them are the caller's: SmiRequest says them.
 
 #include <chrono>
-#include <expected>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -2,7 +2,6 @@
 // The tree that `-q`, `-q -x` and `-q -j` print, built once from a device by the layout's rows. A
 // dump is read into the same shape.
 
-#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -2,7 +2,6 @@
 // detail<…>(): one row of the field table for a Detail. Internal to the field table.
 
 #include <string_view>
-#include <utility>
 
 #include "snapshot/details.h"
 #include "snapshot/fields.h"

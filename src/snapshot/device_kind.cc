@@ -1,7 +1,6 @@
 #include "snapshot/device_kind.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "base/check.h"

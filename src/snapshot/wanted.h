@@ -10,7 +10,6 @@
 #include <bit>
 #include <bitset>
 #include <cstddef>
-#include <cstdint>
 
 #include "snapshot/details.h"
 #include "snapshot/device.h"

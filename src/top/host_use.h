@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/units.h"
-#include "view/style.h"
 
 namespace berth::top {
 

@@ -1,7 +1,6 @@
 #include "top/settings.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
 #include "top/layout.h"

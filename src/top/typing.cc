@@ -1,7 +1,6 @@
 // Keys while something is asked of the person: a filter, a number, which signal, yes or no.
 
 #include <csignal>
-#include <utility>
 
 #include "base/text.h"
 #include "top/keys.h"

@@ -2,7 +2,6 @@
 #include <array>
 #include <csignal>
 #include <type_traits>
-#include <utility>
 
 #include "base/text.h"
 #include "snapshot/questions.h"

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/json_archive.h"
 #include "base/text.h"
 #include "base/tr.h"

@@ -1,5 +1,4 @@
 
-#include <algorithm>
 #include <array>
 
 #include "base/json_archive.h"

@@ -1,7 +1,6 @@
 #pragma once
 // Why these devices, why not those: placements, refusals and waits in words and as JSON.
 
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>

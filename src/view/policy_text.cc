@@ -1,7 +1,5 @@
 #include "view/policy_text.h"
 
-#include <algorithm>
-
 #include "base/text.h"
 #include "base/tr.h"
 #include "place/placement.h"

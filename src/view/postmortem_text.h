@@ -2,7 +2,6 @@
 // `berth explain`: why a run or a log ended as it did, and the line that `berth run` adds at its
 // end.
 
-#include <optional>
 #include <string>
 
 #include "record/run_record.h"

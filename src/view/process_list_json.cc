@@ -2,7 +2,6 @@
 // device.
 
 #include "base/json_archive.h"
-#include "base/tr.h"
 #include "snapshot/questions.h"
 #include "snapshot/walk.h"
 #include "view/process_rows.h"

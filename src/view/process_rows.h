@@ -1,7 +1,6 @@
 #pragma once
 // What `berth ps` says of one process on one device, before it is a table or JSON.
 
-#include <optional>
 #include <string>
 #include <vector>
 

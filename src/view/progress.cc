@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "view/paint.h"
 #include "view/values.h"
 
 namespace berth {

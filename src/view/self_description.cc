@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <span>
 #include <vector>
 
 #include "base/text.h"

@@ -2,7 +2,6 @@
 // The two halves of the status picture: the devices' columns, and each device's users. Shared by
 // status*.cc alone, apart from the words of states.
 
-#include <array>
 #include <optional>
 #include <string>
 #include <vector>

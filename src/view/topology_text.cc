@@ -1,6 +1,5 @@
 #include "view/topology_text.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "base/json_archive.h"

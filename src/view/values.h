@@ -1,7 +1,6 @@
 #pragma once
 // Numbers for people. The only place that says MiB, GiB, W or °C. What is absent prints as "–".
 
-#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>

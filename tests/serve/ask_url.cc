@@ -8,7 +8,6 @@
 
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "base/clock.h"
 #include "base/text.h"

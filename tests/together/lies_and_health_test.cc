@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <vector>
-
 #include "health/health.h"
 #include "probe/nvml/api.h"
 #include "probe/nvml/fake_machine_test.h"

@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <set>
-#include <sstream>
 #include <string>
 
 #include "record/history/metric.h"

@@ -123,6 +123,50 @@ def test_layers_lets_pass_what_only_looks_alike(tmp_path: Path, line: str) -> No
     assert layers(tmp_path, "src/place/a.cc", line + "\n") == []
 
 
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [
+        ("string", "std::string_view text;  // std::string\n" 'auto name = "std::string";'),
+        ("algorithm", "auto b = std::move(a.at[0]); a.find(b); a->sort(b); mine::copy(b);"),
+        ("vector", '#include "base/vector.h"\nstd::span<int> all;'),
+        ("optional", "long n = 1'000; std::string text = read('a');"),
+        ("cstdint", "std::size_t size;"),
+        ("functional", "std::map<int, int> all;"),
+    ],
+)
+def test_layers_refuses_a_header_of_which_nothing_is_used(tmp_path: Path, header: str, code: str) -> None:
+    for name in ("src/place/a.cc", "src/place/a_test.cc", "tests/stress/a.h"):
+        found = layers(tmp_path, name, f"#include <fmt/format.h>\n#include <{header}>\n{code}\n")
+        assert found == [f"{name}:2: <{header}> is included and nothing of it is used"]
+        (tmp_path / name).unlink()
+
+
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [
+        ("string", "auto text = std::to_string(1);"),
+        ("string", "using namespace std::string_literals;"),
+        ("algorithm", "bool has = std::ranges::any_of(all, is_free);"),
+        ("algorithm", "std::move(all.begin(), all.end(), out);"),
+        ("algorithm", "sort(all.begin(), all.end());"),
+        ("variant", "visit(print, answer);"),
+        ("tuple", "get<0>(pair);"),
+        ("optional", "long n = 1'000; std::optional<char> text = 'a';"),
+        ("filesystem", "namespace fs = std::filesystem;"),
+        ("chrono", "std::this_thread::yield(); using std::chrono::seconds;"),
+        ("cerrno", "if (code == ENOENT) return;"),
+        ("cstdint", "uint8_t byte;"),
+        ("cstdint", "auto most = UINT64_MAX;"),
+        ("memory", "auto one = std::make_shared<int>(1);"),
+        ("map", "std::multimap<int, int> all;"),
+        ("utility", "f(std::move(a));"),
+        ("cstdlib", ""),
+    ],
+)
+def test_layers_lets_pass_a_header_of_which_a_name_is_used(tmp_path: Path, header: str, code: str) -> None:
+    assert layers(tmp_path, "src/place/a.cc", f"#include <{header}>\n{code}\n") == []
+
+
 def test_layers_lets_a_test_fork_but_not_sleep(tmp_path: Path) -> None:
     assert layers(tmp_path, "src/place/a_test.cc", "auto p = fork();\n") == []
     assert len(layers(tmp_path, "src/place/a_test.cc", "usleep(5);\n")) == 1

@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <string>
-#include <utility>
 
 #include "diagnose/bottleneck/activity.h"
 

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "diagnose/doctor/examined.h"
 #include "place/visible_others.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <optional>
 
 #include "base/tr.h"
 #include "diagnose/manifest_diff/comparison.h"

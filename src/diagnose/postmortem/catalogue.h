@@ -3,8 +3,6 @@
 // when a job dies or does without its GPU. Each has its meaning and what to try. One row per
 // meaning. The source of each wording stands beside its sample in tests/data/logs. Pure data.
 
-#include <array>
-#include <cstddef>
 #include <span>
 #include <string_view>
 

@@ -2,6 +2,8 @@
 // Error texts of extensions and engines that cannot be built, or were built for something else.
 // Included by catalogue.cc only.
 
+#include <array>
+
 #include "diagnose/postmortem/catalogue.h"
 
 namespace berth {

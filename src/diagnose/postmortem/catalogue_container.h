@@ -1,6 +1,8 @@
 #pragma once
 // Error texts of containers that are given no GPU. Included by catalogue.cc only.
 
+#include <array>
+
 #include "diagnose/postmortem/catalogue.h"
 
 namespace berth {

@@ -2,6 +2,8 @@
 // Error texts of programs that mix up devices, or that ask for one they do not have. Included by
 // catalogue.cc only.
 
+#include <array>
+
 #include "diagnose/postmortem/catalogue.h"
 
 namespace berth {

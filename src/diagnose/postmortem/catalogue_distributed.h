@@ -1,6 +1,8 @@
 #pragma once
 // Error texts of jobs of several processes: NCCL, gloo, torchrun. Included by catalogue.cc only.
 
+#include <array>
+
 #include "diagnose/postmortem/catalogue.h"
 
 namespace berth {

@@ -2,6 +2,8 @@
 // Error texts of drivers and libraries that are missing, too old, or of different versions. Also
 // what frameworks say when they do without the GPU for that. Included by catalogue.cc only.
 
+#include <array>
+
 #include "diagnose/postmortem/catalogue.h"
 
 namespace berth {

@@ -2,6 +2,8 @@
 // Error texts of the machine around the GPU: data loader, shared memory, files, disk, signals.
 // Included by catalogue.cc only.
 
+#include <array>
+
 #include "diagnose/postmortem/catalogue.h"
 
 namespace berth {

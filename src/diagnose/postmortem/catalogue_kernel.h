@@ -2,6 +2,8 @@
 // Error texts of kernels that fail on the device, and of devices that fail. Included by
 // catalogue.cc only.
 
+#include <array>
+
 #include "diagnose/postmortem/catalogue.h"
 
 namespace berth {

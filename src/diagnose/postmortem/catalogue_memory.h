@@ -1,6 +1,8 @@
 #pragma once
 // Error texts of too little memory: the device's, and the machine's. Included by catalogue.cc only.
 
+#include <array>
+
 #include "diagnose/postmortem/catalogue.h"
 
 namespace berth {

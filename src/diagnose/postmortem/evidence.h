@@ -1,7 +1,6 @@
 #pragma once
 // What is known of a run that is over, and what several rules ask of it.
 
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -3,7 +3,6 @@
 // on a device, less what the run's processes hold there. The driver's own share does not change, so
 // growth is somebody's.
 
-#include <array>
 #include <cstddef>
 #include <map>
 #include <optional>

@@ -13,7 +13,6 @@
 // cards (tests/data/amdgpu).
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>

@@ -1,6 +1,5 @@
 #include "probe/amdgpu/processes.h"
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>

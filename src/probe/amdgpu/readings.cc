@@ -1,6 +1,5 @@
 #include "probe/amdgpu/readings.h"
 
-#include <array>
 #include <utility>
 
 #include "base/fd.h"

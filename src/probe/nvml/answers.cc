@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <ranges>
-#include <utility>
 
 #include "base/fd.h"
 #include "base/text.h"

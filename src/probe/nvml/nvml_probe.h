@@ -13,11 +13,9 @@
 // Keep the probe between looks: facts are read once, "not supported" is asked once, and rates of
 // processes need the timestamp of the look before.
 
-#include <cstddef>
 #include <expected>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -3,7 +3,6 @@
 // goes step by step instead (probe/probe_process/ask.cc). For tests alone.
 
 #include <iterator>
-#include <utility>
 
 #include "probe/nvml/nvml_probe.h"
 #include "snapshot/snapshot.h"

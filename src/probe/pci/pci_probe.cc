@@ -3,7 +3,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/fd.h"

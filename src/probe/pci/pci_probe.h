@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "probe/pci/parse.h"
 #include "snapshot/snapshot.h"

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/clock.h"
 #include "probe/probe_process/progress.h"

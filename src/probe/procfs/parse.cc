@@ -1,6 +1,5 @@
 #include "probe/procfs/parse.h"
 
-#include <array>
 #include <utility>
 
 #include "base/text.h"

@@ -4,7 +4,6 @@
 // a directory service for a name can block, too. So each is a step of its own, which the probe
 // process (probe/probe_process) can leave out.
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>

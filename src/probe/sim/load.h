@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "snapshot/claim.h"
-#include "snapshot/details.h"
 #include "snapshot/device.h"
 #include "snapshot/snapshot.h"
 

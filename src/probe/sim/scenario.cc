@@ -1,7 +1,6 @@
 #include "probe/sim/scenario.h"
 
 #include <array>
-#include <cmath>
 #include <exception>
 #include <new>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,6 @@
 #include "record/history/column.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <numeric>

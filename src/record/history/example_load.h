@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <random>
 #include <string>
-#include <vector>
 
 #include "snapshot/snapshot.h"
 

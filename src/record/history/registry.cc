@@ -1,7 +1,5 @@
 #include "record/history/registry.h"
 
-#include <algorithm>
-
 #include "base/clock.h"
 #include "record/history/schema.h"
 #include "snapshot/device_kind.h"

@@ -8,7 +8,6 @@
 #include <set>
 #include <string>
 #include <tuple>
-#include <vector>
 
 #include "base/result.h"
 #include "record/history/database.h"

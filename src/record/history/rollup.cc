@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <utility>
 
 #include "base/aggregate.h"
 #include "record/history/bytes.h"

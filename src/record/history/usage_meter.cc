@@ -1,6 +1,5 @@
 #include "record/history/usage_meter.h"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 #include <utility>

@@ -19,7 +19,6 @@
 
 #include "base/clock.h"
 #include "base/reading.h"
-#include "base/result.h"
 #include "record/history/store.h"
 
 namespace berth {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/variables.h"
 #include "host_environment/cdi.h"
 #include "place/job_spec.h"
 #include "run/container/command.h"

@@ -2,7 +2,6 @@
 // Copies the ranks' output from their files to one descriptor: whole lines, each with its rank in
 // front.
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>

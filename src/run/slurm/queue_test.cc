@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "base/fd.h"
 #include "base/temporary_directory.h"
 #include "record/record_writer.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
+#include <mutex>
 
 #include "fake_driver.h"
 

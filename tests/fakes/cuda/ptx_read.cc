@@ -1,9 +1,7 @@
 // PTX text to instructions.
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
-#include <optional>
 #include <sstream>
 
 #include "ptx_machine.h"

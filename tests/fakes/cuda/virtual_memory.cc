@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <mutex>
 #include <utility>
 
 namespace fake {

@@ -10,7 +10,6 @@
 #include <dlfcn.h>
 
 #include <array>
-#include <mutex>
 #include <string>
 
 #include "runtime.h"

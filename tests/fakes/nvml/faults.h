@@ -9,7 +9,6 @@
 // answer) or "lie:VALUE" (success with this value). The first that fits counts.
 
 #include <chrono>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>

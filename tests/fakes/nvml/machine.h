@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "faults.h"

@@ -2,7 +2,6 @@
 // than CUDA does.
 
 #include <algorithm>
-#include <array>
 
 #include "base/sentence.h"
 #include "base/text.h"
