@@ -289,9 +289,9 @@ std::optional<Error> RequestOptions::mistake_in_patience() const {
 }
 
 namespace {
-/// Nothing: no Slurm job, one without cards, or a run inside it, which has a lease.
+/// Nothing: no Slurm job, or one without cards. A lease inside it has some of them; a variable that
+/// tells of a lease may be an older one's.
 std::optional<std::string> cards_of_slurm(const Context& context) {
-  if (context.variable("BERTH_LEASE")) return std::nullopt;
   const auto allocation =
       slurm_allocation([&](const char* name) { return context.variable(name); });
   return allocation ? allocation->cards : std::nullopt;
@@ -334,12 +334,19 @@ Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& sna
   }
   VisibleSettings settings = visible_settings(context);
   if (typed.empty() && cards) settings.erase("CUDA_VISIBLE_DEVICES");
-  const bool by_slurm = typed.empty() && cards && counts_as_cudas(settings, snapshot);
-  if (by_slurm) settings["CUDA_VISIBLE_DEVICES"] = cards_as_seen(*cards, snapshot);
+  const bool is_inside = context.variable("BERTH_LEASE").has_value();
+  const bool by_slurm = typed.empty() && cards && has_cudas(snapshot);
+  // A lease that hides all but its own devices shows fewer than the job has: none is widened.
+  const bool is_hidden = is_inside && cards && snapshot.devices.size() < split(*cards, ',').size();
+  if (by_slurm && !is_hidden) settings["CUDA_VISIBLE_DEVICES"] = cards_as_seen(*cards, snapshot);
   auto visible = devices_left_by(settings, snapshot, local_user_name(::geteuid()));
   if (!visible) return std::unexpected(std::move(visible).error());
-  if (!*visible) return limits;
-  if (by_slurm && (*visible)->devices.size() < split(*cards, ',').size()) {
+  if (!*visible && (!cards || is_hidden)) return limits;
+  if (!*visible) {
+    visible->emplace();
+    for (const Device& device : snapshot.devices) (*visible)->devices.push_back(device.id);
+  }
+  if (by_slurm && !is_hidden && (*visible)->devices.size() < split(*cards, ',').size()) {
     return fail(ErrorCode::invalid,
                 "Slurm gave this job GPU {}, and {} can be seen here: name the job's own in "
                 "CUDA_VISIBLE_DEVICES",
@@ -347,9 +354,15 @@ Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& sna
   }
   for (const Sentence& remark : (*visible)->remarks) complain(remark.shown());
   limits.visible = std::move((*visible)->devices);
-  if (context.variable("BERTH_LEASE") || cards) {
-    limits.visible_by = VisibleBy::lease;
+  if (cards && !is_hidden && !limits.visible->empty()) {
+    limits.visible = held_to_numbers(*std::move(limits.visible), *cards, settings, snapshot);
+    if (limits.visible->empty()) {
+      return fail(ErrorCode::invalid,
+                  "Slurm gave this job GPU {}, and its own variables show none of them",
+                  printable(*cards));
+    }
   }
+  if (is_inside || cards) limits.visible_by = VisibleBy::lease;
   return limits;
 }
 

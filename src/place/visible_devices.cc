@@ -384,6 +384,16 @@ Result<std::string> write_visible_devices(const std::vector<DeviceId>& devices,
   return joined(entries, ",");
 }
 
+namespace {
+/// Whether the variable shows devices of another maker that are here.
+bool shows_another(std::string_view name, const DeviceKindFacts& facts, const Snapshot& snapshot) {
+  return name != facts.visible_variable &&
+         std::ranges::any_of(snapshot.devices, [&](const Device& device) {
+           return facts_of(device.kind).visible_variable == name;
+         });
+}
+}  // namespace
+
 std::vector<std::string> removed_variables(const std::vector<DeviceId>& devices,
                                            const Snapshot& snapshot) {
   std::vector<std::string> removed;
@@ -391,7 +401,10 @@ std::vector<std::string> removed_variables(const std::vector<DeviceId>& devices,
     const Device* device = find_device(id, snapshot);
     if (device == nullptr) continue;
     for (const std::string_view name : facts_of(device->kind).removed_variables) {
-      if (std::ranges::find(removed, name) == removed.end()) removed.emplace_back(name);
+      const bool hides_others = shows_another(name, facts_of(device->kind), snapshot);
+      if (!hides_others && std::ranges::find(removed, name) == removed.end()) {
+        removed.emplace_back(name);
+      }
     }
   }
   return removed;
@@ -414,6 +427,14 @@ Result<std::vector<std::pair<std::string, std::string>>> visible_variables(
     group.second.push_back(device->id);
   }
   std::vector<std::pair<std::string, std::string>> variables;
+  // Without it a job would see another maker's devices, too; empty, its own runtime passes it over.
+  for (const auto& [variable, group] : groups) {
+    for (const std::string_view name : group.first->removed_variables) {
+      const bool is_given = groups.contains(name);
+      if (!is_given && shows_another(name, *group.first, snapshot))
+        variables.emplace_back(name, "");
+    }
+  }
   for (const auto& [variable, group] : groups) {
     auto list = write_visible_devices(group.second, format, snapshot);
     if (!list) return std::unexpected(std::move(list).error());

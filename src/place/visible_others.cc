@@ -343,8 +343,63 @@ std::vector<VisibleVariable> other_variables(const VisibleSettings& settings,
   return found;
 }
 
-bool counts_as_cudas(const VisibleSettings& settings, const Snapshot& snapshot) {
-  return has_any(cuda(), snapshot) || other_variables(settings, snapshot).empty();
+bool has_cudas(const Snapshot& snapshot) { return has_any(cuda(), snapshot); }
+
+namespace {
+
+/// Those whose numbers a batch system gives: NVIDIA's, or where it has none the only maker's. Null:
+/// there are several.
+const DeviceKindFacts* counted_by_numbers(const Snapshot& snapshot) {
+  if (has_cudas(snapshot)) return &cuda();
+  const DeviceKindFacts* found = nullptr;
+  for (const Device& device : snapshot.devices) {
+    if (device.integrated) continue;
+    if (found == nullptr) found = &facts_of(device.kind);
+    if (!is_counted_with(*found, device)) return nullptr;
+  }
+  return found;
+}
+
+/// Nothing: it cannot be told.
+std::optional<Devices> numbered_so(std::string_view numbers, const DeviceKindFacts& facts,
+                                   const Snapshot& snapshot) {
+  const Devices all = numbered(facts, snapshot);
+  const auto words = split(numbers, ',');
+  Devices given;
+  for (const std::string_view word : words) {
+    const auto number = parse_unsigned(trimmed(word));
+    if (!number) return std::nullopt;
+    if (const Device* device = with_number(*number, all)) given.push_back(device);
+  }
+  // As many as are here are these.
+  if (words.size() == all.size()) return all;
+  return given.size() == words.size() ? std::optional(given) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<DeviceId> held_to_numbers(std::vector<DeviceId> devices, std::string_view numbers,
+                                      const VisibleSettings& settings, const Snapshot& snapshot) {
+  const DeviceKindFacts* counted = counted_by_numbers(snapshot);
+  // How a batch system numbers parts of divided cards is its own configuration's.
+  const bool has_parts = std::ranges::any_of(
+      snapshot.devices, [](const Device& device) { return device.parent.has_value(); });
+  const auto given =
+      counted != nullptr && !has_parts ? numbered_so(numbers, *counted, snapshot) : std::nullopt;
+  const auto own = other_variables(settings, snapshot);
+  std::erase_if(devices, [&](const DeviceId& id) {
+    const Device* device = find_device(id, snapshot);
+    if (device == nullptr) return true;
+    const bool is_counted = counted != nullptr && is_counted_with(*counted, *device);
+    if (is_counted && given) {
+      return std::ranges::find(*given, device) == given->end();
+    }
+    if (is_counted && counted == &cuda()) return false;  // CUDA's variable has said
+    return std::ranges::none_of(own, [&](const VisibleVariable& one) {
+      return !one.is_as_unset && is_counted_with(*one.of, *device);
+    });
+  });
+  return devices;
 }
 
 Result<std::optional<VisibleDevices>> devices_left_by(const VisibleSettings& settings,

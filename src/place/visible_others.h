@@ -58,9 +58,15 @@ struct VisibleVariable {
 [[nodiscard]] std::vector<VisibleVariable> other_variables(const VisibleSettings& settings,
                                                            const Snapshot& snapshot);
 
-/// Whether numbers that a batch system gave, and CUDA_VISIBLE_DEVICES does not say, are CUDA's:
-/// NVIDIA's devices are here, or no other maker's variable says what is given.
-[[nodiscard]] bool counts_as_cudas(const VisibleSettings& settings, const Snapshot& snapshot);
+/// Whether numbers that a batch system gave are CUDA's: NVIDIA's devices are here.
+[[nodiscard]] bool has_cudas(const Snapshot& snapshot);
+/// Of these devices those that a batch system gave by such numbers. Of other makers' than the
+/// numbers count: those that their maker's own variable leaves. Where numbers name devices that
+/// are not here, the others are hidden, and numbers begin anew: a variable alone can say.
+[[nodiscard]] std::vector<DeviceId> held_to_numbers(std::vector<DeviceId> devices,
+                                                    std::string_view numbers,
+                                                    const VisibleSettings& settings,
+                                                    const Snapshot& snapshot);
 
 /// What they leave of all devices: of a maker whose variable is not set, all. Nothing: none of them
 /// is set. invalid: as parse_visible_devices(). Remarks begin with the variable's name.

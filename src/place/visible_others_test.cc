@@ -18,6 +18,7 @@ using namespace literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::Pair;
 using testing::SizeIs;
 
@@ -425,11 +426,45 @@ TEST(DevicesLeft, CudasListIsNotReadAgainWhereHipsOwnIsSet) {
   EXPECT_THAT((*left)->remarks, IsEmpty());
 }
 
-TEST(CountsAsCudas, UnlessAnotherMakersVariableSaysWhatIsGiven) {
-  const VisibleSettings rocr = {{"ROCR_VISIBLE_DEVICES", "1"}};
-  EXPECT_TRUE(counts_as_cudas({}, three_of_amd()));
-  EXPECT_FALSE(counts_as_cudas(rocr, three_of_amd()));
-  EXPECT_TRUE(counts_as_cudas(rocr, two_of_each({DeviceKind::nvidia_gpu, DeviceKind::amd_gpu})));
+std::vector<std::string> held(const Snapshot& host, std::string_view numbers,
+                              const VisibleSettings& settings = {}) {
+  const auto left = devices_left_by(settings, host);
+  VisibleDevices visible;
+  if (left && *left) visible = **left;
+  if (left && !*left) {
+    for (const Device& device : host.devices) visible.devices.push_back(device.id);
+  }
+  visible.devices = held_to_numbers(visible.devices, numbers, settings, host);
+  return ids(visible);
+}
+
+TEST(HeldToNumbers, AJobHasNoDeviceThatABatchSystemDidNotGive) {
+  const Snapshot amd = three_of_amd();
+  EXPECT_THAT(held(amd, "1,2"), ElementsAre("GPU-ab11", "GPU-bb22"));
+  EXPECT_THAT(held(amd, "1,2", {{"HIP_VISIBLE_DEVICES", ""}}), SizeIs(2))
+      << "as if it were not set";
+  EXPECT_THAT(held(amd, "1", {{"ROCR_VISIBLE_DEVICES", "0,1"}}), ElementsAre("GPU-ab11"));
+  EXPECT_THAT(held(amd, "1", {{"ROCR_VISIBLE_DEVICES", "0,2"}}), IsEmpty());
+  EXPECT_THAT(held(amd, "5,6,7"), SizeIs(3)) << "the others are hidden, and these are those";
+  for (const char* unclear : {"5", "x", "0-1", "1,,"}) {
+    EXPECT_THAT(held(amd, unclear), IsEmpty()) << unclear;
+    EXPECT_THAT(held(amd, unclear, {{"ROCR_VISIBLE_DEVICES", "2"}}), SizeIs(1))
+        << "its own variable says: " << unclear;
+  }
+  EXPECT_THAT(held(two_of_each({DeviceKind::ascend_npu}), "1"), ElementsAre("a1"));
+  const Snapshot both = two_of_each({DeviceKind::nvidia_gpu, DeviceKind::amd_gpu});
+  EXPECT_THAT(held(both, "1"), ElementsAre("a1")) << "numbers are NVIDIA's";
+  EXPECT_THAT(held(both, "1", {{"ROCR_VISIBLE_DEVICES", "1"}}),
+              testing::UnorderedElementsAre("a1", "b1"));
+  EXPECT_THAT(held(two_of_each({DeviceKind::intel_gpu, DeviceKind::amd_gpu}), "1"), IsEmpty());
+}
+
+TEST(VisibleVariables, OfOneMakerHideAnothersThatAreHere) {
+  const Snapshot both = two_of_each({DeviceKind::nvidia_gpu, DeviceKind::amd_gpu});
+  const std::vector<DeviceId> given = {DeviceId("b1")};
+  EXPECT_THAT(visible_variables(given, VisibleFormat::indices, both).value(),
+              ElementsAre(Pair("CUDA_VISIBLE_DEVICES", ""), Pair("ROCR_VISIBLE_DEVICES", "1")));
+  EXPECT_THAT(removed_variables(given, both), Not(testing::Contains("CUDA_VISIBLE_DEVICES")));
 }
 
 TEST(NumbersInProgram, SayNothingOfCudasListWhereNoDeviceIsItsOwn) {

@@ -608,6 +608,27 @@ def test_of_another_makers_cards_its_own_variable_counts_and_slurms_numbers_wher
         assert machine.run("run", "-n", "3", "--", "true", env=job | own).returncode == 124
 
 
+OF_OTHER_MAKERS = [
+    ("ascend-910b-8", "3", {}, ["--only", "0"], ["--only", "3"]),
+    ("mi300x-8", "3", {"HIP_VISIBLE_DEVICES": ""}, ["-n", "2"], ["-n", "1"]),
+    ("mi300x-8", "3", {"ROCR_VISIBLE_DEVICES": "6,7"}, ["-n", "1"], None),
+    ("mi300x-8", "3", {"BERTH_LEASE": "20260101-000000-aaaaaa"}, ["-n", "2"], ["-n", "1"]),
+    ("arc-mixed", "0", {}, ["--kind", "amd"], ["--kind", "nvidia"]),
+]
+
+
+@pytest.mark.parametrize(("sim", "cards", "own", "refused", "given"), OF_OTHER_MAKERS)
+def test_no_card_of_any_maker_is_given_that_slurm_did_not_give(driver_of, sim, cards, own, refused, given):
+    machine = driver_of(many_devices(1))
+    job = {"BERTH_SIM": sim, "SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1", "SLURM_STEP_GPUS": cards} | own
+    done = machine.run("run", *refused, "--", "true", env=job)
+    assert done.returncode in (124, 125) and not machine.run("runs", "--json").stdout.count('"ended"'), done.stderr
+    if given:
+        done = machine.run("run", *given, "--", "true", env=job)
+        assert done.returncode == 0, done.stderr
+        assert [one["index"] for one in record(machine, "last")["given"]["devices"]] == [int(cards)]
+
+
 def test_runs_of_one_job_share_its_cards_and_never_queue(machine, site):
     script = (f"{BERTH} run -- sh -c 'echo one $CUDA_VISIBLE_DEVICES; sleep 3' & sleep 1; "
               f"{BERTH} run -- sh -c 'echo two $CUDA_VISIBLE_DEVICES; sleep 2' & sleep 1; "

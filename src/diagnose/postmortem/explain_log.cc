@@ -238,18 +238,13 @@ bool is_store_closed_at_the_end(const LogHit& seen, const LogText& log) {
   return false;
 }
 
-bool is_indented(std::string_view line) {
-  const std::string_view message = without_prefix(line);
-  return std::string_view(line.begin(), message.begin()).ends_with("  ");
-}
-
-/// Whether a trace's line of source stands before it. Ranks that share a pipe may print in front of
-/// that line, or between the two.
-bool is_behind_source(std::size_t line, const LogText& log) {
-  constexpr std::size_t most_between = 2;
-  for (std::size_t back = 1; back <= std::min(most_between + 1, line); ++back) {
+/// Whether a Python trace's last frame stands before it: its file, its source, what marks it. Ranks
+/// that share a pipe may print in front of a line, or between two.
+bool is_behind_frame(std::size_t line, const LogText& log) {
+  constexpr std::size_t most = 5;
+  for (std::size_t back = 1; back <= std::min(most, line); ++back) {
     const std::string_view before = log.line(line - back);
-    if (is_indented(before) || before.contains("    ")) return true;
+    if (before.contains("File \"") && before.contains(", line ")) return true;
   }
   return false;
 }
@@ -264,7 +259,7 @@ std::optional<std::size_t> own_error_line(const LogText& log, const Aftermath& a
     if (tells_of_a_lost_rank(seen)) missed = std::max(missed, seen.last);
   }
   for (std::size_t i = 1; i < missed; ++i) {
-    if (!is_own_error(log.line(i)) || !is_behind_source(i, log)) continue;
+    if (!is_own_error(log.line(i)) || !is_behind_frame(i, log)) continue;
     if (entry_of_line(log.line(i), true) == nullptr && !after.is_survived(i)) return i;
   }
   return std::nullopt;

@@ -166,9 +166,13 @@ TEST(ExplainLog, ARanksErrorIsReadWhereOthersPrintIntoItsTraceback) {
         source + "ranks 4\n 4\nKeyError: 'x'\n"}) {
     EXPECT_THAT(rules_in(begins + interleaved + missed), ElementsAre("rank_raised")) << interleaved;
   }
-  EXPECT_THAT(rules_in(begins + source + "a\nb\nc\nKeyError: 'x'\n" + missed),
+  EXPECT_THAT(rules_in(begins + source + "a\nb\nc\nd\nKeyError: 'x'\n" + missed),
               ElementsAre("peer_gone"))
       << "too far from it";
+  for (const char* logged : {"step    loss\n[12:00] ERROR wandb: upload failed, going offline\n",
+                             "step    loss\neval 12Error: 0.33\n"}) {
+    EXPECT_THAT(rules_in(logged + missed), ElementsAre("peer_gone")) << logged;
+  }
 }
 
 TEST(ExplainLog, AStoreThatClosesBehindARunThatEndedInOrderIsNoLostRank) {

@@ -122,14 +122,14 @@ bool is_exception(std::string_view message) {
     }
     std::string_view name = trimmed(message.substr(0, colon));
     name.remove_prefix(std::min(name.find_last_not_of(name_letters) + 1, name.size()));
+    // What another rank printed may stand before it without a blank: "ranks 4ValueError: …".
+    name.remove_prefix(std::min(name.find_first_not_of("0123456789"), name.size()));
     if (name.ends_with("Warning")) return false;
     // pynvml's are "NVMLError_GpuIsLost" and the like.
     const bool fits =
         contains(name, "Error_") || std::ranges::any_of(endings, [&](std::string_view ending) {
           return name.ends_with(ending) && name != "Error";
         });
-    // What another rank printed may stand before it without a blank: "ranks 4ValueError: …".
-    name.remove_prefix(std::min(name.find_first_not_of("0123456789"), name.size()));
     // "_pickle.UnpicklingError" is Python's own.
     if (fits && !name.empty() && (is_letter(name.front()) || name.front() == '_')) return true;
     at = colon + 1;

@@ -18,7 +18,7 @@ std::optional<Bytes> take_size(std::string_view& text) {
   if (space == std::string_view::npos || space > 20) return std::nullopt;
   const std::string_view unit = text.substr(space + 1, 5);
   const bool plain = unit == "bytes";
-  if (!plain && unit.substr(1, 2) != "iB") return std::nullopt;
+  if (!plain && !(unit.size() > 2 && unit.substr(1, 2) == "iB")) return std::nullopt;
   const auto size = parse_size(text.substr(0, plain ? space : space + 4));
   // Sums of a few of them must stay numbers, too.
   if (!size || size->count() > std::uint64_t{1} << 60) return std::nullopt;

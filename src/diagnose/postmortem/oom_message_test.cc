@@ -140,5 +140,18 @@ TEST(BatchSize, IsReadWhereItIsUnmistakable) {
   EXPECT_EQ(batch_size_in("batch_size unknown"), std::nullopt);
 }
 
+TEST(OomMessage, WithoutASizeWhereOneStandsIsReadWithoutIt) {
+  for (const char* torn :
+       {"(GPU 0; 7.79 GiB total capacity; 3 GiB already allocated;  free; 4 GiB "
+        "reserved)",
+        "(GPU 0;  total capacity; 3 GiB already allocated; 1.00 MiB free; 4 GiB reserved)",
+        "(GPU 0; 7.79 "}) {
+    const auto message = parse_oom_message(
+        std::string("RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB ") + torn);
+    ASSERT_TRUE(message) << torn;
+    EXPECT_EQ(message->free.has_value(), std::string_view(torn).contains("1.00 MiB")) << torn;
+  }
+}
+
 }  // namespace
 }  // namespace berth

@@ -105,7 +105,7 @@ Findings cuda_is_hips(const Examined& host) {
            .meaning = sentence("HIP reads it where its own variable says nothing."),
            .steps = {{sentence("say it by ROCm's own variable"),
                       "unset " + std::string(cuda) + "; export " + std::string(rocr) + "=" +
-                          list->value}}}};
+                          shell_quoted(list->value)}}}};
 }
 
 bool has_uuid_of_its_own(const Device& device, const Snapshot& snapshot) {
