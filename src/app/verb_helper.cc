@@ -365,11 +365,8 @@ class Helper {
       if (!variables) return std::unexpected(std::move(variables).error());
       return described;
     }
-    // A running program's cannot be taken away; empty, HIP passes them over.
-    if (variables) {
-      for (const std::string& name : removed_variables(devices, got.snapshot)) {
-        variables->emplace_back(name, "");
-      }
+    for (auto& instead : variables_instead(devices, got.snapshot)) {
+      variables->push_back(std::move(instead));
     }
     manifest.variables_set = *variables;
     manifest.variables = notable_variables(run.environment);

@@ -385,12 +385,24 @@ Result<std::string> write_visible_devices(const std::vector<DeviceId>& devices,
 }
 
 namespace {
-/// Whether the variable shows devices of another maker that are here.
-bool shows_another(std::string_view name, const DeviceKindFacts& facts, const Snapshot& snapshot) {
-  return name != facts.visible_variable &&
-         std::ranges::any_of(snapshot.devices, [&](const Device& device) {
-           return facts_of(device.kind).visible_variable == name;
-         });
+/// Of those that must not number anew what is left: the one that another maker's devices here are
+/// hidden by. Empty: there is none.
+std::string_view hider_of_others(const DeviceKindFacts& facts, const Snapshot& snapshot) {
+  for (const std::string_view name : facts.removed_variables) {
+    const bool shows_another = name != facts.visible_variable &&
+                               std::ranges::any_of(snapshot.devices, [&](const Device& device) {
+                                 return facts_of(device.kind).visible_variable == name;
+                               });
+    if (shows_another) return name;
+  }
+  return {};
+}
+
+/// A list of all that the first variable leaves: "0,1".
+std::string all_of(std::size_t count) {
+  std::vector<std::string> numbers;
+  for (std::size_t i = 0; i < count; ++i) numbers.push_back(std::to_string(i));
+  return joined(numbers, ",");
 }
 }  // namespace
 
@@ -400,14 +412,26 @@ std::vector<std::string> removed_variables(const std::vector<DeviceId>& devices,
   for (const DeviceId& id : devices) {
     const Device* device = find_device(id, snapshot);
     if (device == nullptr) continue;
-    for (const std::string_view name : facts_of(device->kind).removed_variables) {
-      const bool hides_others = shows_another(name, facts_of(device->kind), snapshot);
-      if (!hides_others && std::ranges::find(removed, name) == removed.end()) {
-        removed.emplace_back(name);
-      }
+    const DeviceKindFacts& facts = facts_of(device->kind);
+    const std::string_view hider = hider_of_others(facts, snapshot);
+    for (const std::string_view name : facts.removed_variables) {
+      const bool is_set = !hider.empty() && (name == hider || name == facts.second_variable);
+      if (!is_set && std::ranges::find(removed, name) == removed.end()) removed.emplace_back(name);
     }
   }
   return removed;
+}
+
+std::vector<std::pair<std::string, std::string>> variables_instead(
+    const std::vector<DeviceId>& devices, const Snapshot& snapshot) {
+  std::vector<std::pair<std::string, std::string>> instead;
+  for (const std::string& name : removed_variables(devices, snapshot)) {
+    const bool is_second = std::ranges::any_of(device_kinds(), [&](const DeviceKindFacts& facts) {
+      return facts.second_variable == name;
+    });
+    instead.emplace_back(name, is_second ? all_of(devices.size()) : "");
+  }
+  return instead;
 }
 
 Result<std::vector<std::pair<std::string, std::string>>> visible_variables(
@@ -427,13 +451,14 @@ Result<std::vector<std::pair<std::string, std::string>>> visible_variables(
     group.second.push_back(device->id);
   }
   std::vector<std::pair<std::string, std::string>> variables;
-  // Without it a job would see another maker's devices, too; empty, its own runtime passes it over.
+  // Without it a job would see another maker's devices, too. Its own runtime, which reads it where
+  // its second says nothing, is told all by that.
   for (const auto& [variable, group] : groups) {
-    for (const std::string_view name : group.first->removed_variables) {
-      const bool is_given = groups.contains(name);
-      if (!is_given && shows_another(name, *group.first, snapshot))
-        variables.emplace_back(name, "");
-    }
+    const std::string_view hider = hider_of_others(*group.first, snapshot);
+    if (hider.empty() || groups.contains(hider)) continue;
+    variables.emplace_back(hider, "");
+    if (group.first->second_variable.empty()) continue;
+    variables.emplace_back(group.first->second_variable, all_of(group.second.size()));
   }
   for (const auto& [variable, group] : groups) {
     auto list = write_visible_devices(group.second, format, snapshot);

@@ -55,6 +55,12 @@ enum class VisibleFormat { indices, uuids };
 [[nodiscard]] std::vector<std::string> removed_variables(const std::vector<DeviceId>& devices,
                                                          const Snapshot& snapshot);
 
+/// What a program that runs already is to have in their place, as nothing takes them from it. Empty
+/// is as not set; but PyTorch takes an empty HIP_VISIBLE_DEVICES for no device (torch.cuda,
+/// _parse_visible_devices), so that names all that ROCR_VISIBLE_DEVICES leaves.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> variables_instead(
+    const std::vector<DeviceId>& devices, const Snapshot& snapshot);
+
 /// The variables (name, value) that give a job these devices, CUDA_DEVICE_ORDER included, grouped
 /// by the devices' kinds.
 [[nodiscard]] Result<std::vector<std::pair<std::string, std::string>>> visible_variables(

@@ -47,8 +47,14 @@ bool is_listed(const VisibleDevices& visible, const Device& device) {
   return std::ranges::find(visible.devices, device.id) != visible.devices.end();
 }
 
+/// What somebody else set may be long.
+std::string shown(std::string_view entry) {
+  constexpr std::size_t most = 64;
+  return printable(entry.substr(0, most)) + (entry.size() > most ? "…" : "");
+}
+
 Sentence stopped(int place, std::string_view entry) {
-  return sentence("entry {} (\"{}\") is no device: the list ends there", place, printable(entry));
+  return sentence("entry {} (\"{}\") is no device: the list ends there", place, shown(entry));
 }
 
 /// "GPU-" and what follows, any case; null: none, or several.
@@ -87,6 +93,7 @@ VisibleDevices read_numbers(const Devices& devices, std::string_view list, ListS
 }
 
 VisibleDevices read_mask(const Devices& devices, std::string_view list) {
+  constexpr std::size_t most_remarks = 8;
   VisibleDevices visible;
   std::vector<bool> is_named(devices.size(), list.empty());
   int place = 0;
@@ -98,9 +105,9 @@ VisibleDevices read_mask(const Devices& devices, std::string_view list) {
     const auto at = std::ranges::find(devices, device);
     if (at != devices.end()) {
       is_named[static_cast<std::size_t>(at - devices.begin())] = true;
-    } else if (!list.empty() && entry != "-1") {
+    } else if (!list.empty() && entry != "-1" && visible.remarks.size() < most_remarks) {
       visible.remarks.push_back(
-          sentence("entry {} (\"{}\") is no device: it is passed over", place, printable(entry)));
+          sentence("entry {} (\"{}\") is no device: it is passed over", place, shown(entry)));
     }
   }
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -124,7 +131,7 @@ VisibleDevices read_ascending(const Devices& devices, std::string_view list) {
     if (before && *number <= *before) {
       visible.devices.clear();
       visible.remarks.push_back(
-          sentence("entry {} (\"{}\") does not ascend: none is shown", place, printable(entry)));
+          sentence("entry {} (\"{}\") does not ascend: none is shown", place, shown(entry)));
       break;
     }
     before = number;

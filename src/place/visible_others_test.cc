@@ -18,7 +18,6 @@ using namespace literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 using testing::Pair;
 using testing::SizeIs;
 
@@ -115,6 +114,12 @@ TEST(AffinityMask, PassesOverWhatItDoesNotKnow) {
   EXPECT_THAT(ids(read_visible_list(facts_of(DeviceKind::intel_gpu), "1.0", host)),
               ElementsAre("b"));
   EXPECT_THAT(ids(read_visible_list(facts_of(DeviceKind::intel_gpu), "-1", host)), IsEmpty());
+  const VisibleDevices endless =
+      read_visible_list(facts_of(DeviceKind::intel_gpu), std::string(100'000, ','), host);
+  EXPECT_THAT(endless.remarks, SizeIs(8)) << "what is said of it has an end";
+  const VisibleDevices longest =
+      read_visible_list(facts_of(DeviceKind::intel_gpu), std::string(100'000, 'x'), host);
+  EXPECT_LT(longest.remarks[0].english().size(), 200U);
 }
 
 TEST(AscendVisibleDevices, MustAscend) {
@@ -215,6 +220,10 @@ TEST(VisibleVariables, OfAmdAreTheRuntimesNumbersAndNothingNumbersThemAnew) {
   EXPECT_THAT(removed_variables(given, host),
               ElementsAre("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"));
   EXPECT_THAT(removed_variables({DeviceId("GPU-n0")}, host), IsEmpty());
+  EXPECT_THAT(variables_instead(given, host),
+              ElementsAre(Pair("HIP_VISIBLE_DEVICES", "0,1"), Pair("CUDA_VISIBLE_DEVICES", ""),
+                          Pair("GPU_DEVICE_ORDINAL", "")))
+      << "PyTorch takes an empty HIP_VISIBLE_DEVICES for no device";
 }
 
 TEST(Partitions, AreGivenBySeveralAndHaveNumbers) {
@@ -463,8 +472,9 @@ TEST(VisibleVariables, OfOneMakerHideAnothersThatAreHere) {
   const Snapshot both = two_of_each({DeviceKind::nvidia_gpu, DeviceKind::amd_gpu});
   const std::vector<DeviceId> given = {DeviceId("b1")};
   EXPECT_THAT(visible_variables(given, VisibleFormat::indices, both).value(),
-              ElementsAre(Pair("CUDA_VISIBLE_DEVICES", ""), Pair("ROCR_VISIBLE_DEVICES", "1")));
-  EXPECT_THAT(removed_variables(given, both), Not(testing::Contains("CUDA_VISIBLE_DEVICES")));
+              ElementsAre(Pair("CUDA_VISIBLE_DEVICES", ""), Pair("HIP_VISIBLE_DEVICES", "0"),
+                          Pair("ROCR_VISIBLE_DEVICES", "1")));
+  EXPECT_THAT(removed_variables(given, both), ElementsAre("GPU_DEVICE_ORDINAL"));
 }
 
 TEST(NumbersInProgram, SayNothingOfCudasListWhereNoDeviceIsItsOwn) {

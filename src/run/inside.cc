@@ -64,10 +64,11 @@ Sentence names_of(const std::vector<DeviceId>& devices) {
 std::unexpected<Error> hidden(const Claim& claim, const std::vector<DeviceId>& shown) {
   std::vector<DeviceId> leased;
   for (const ClaimedDevice& device : claim.devices) leased.push_back(device.device);
-  return fail(ErrorCode::invalid,
-              "this runs inside a lease of {}, and CUDA_VISIBLE_DEVICES shows {}: unset it to use "
-              "what the lease has",
-              names_of(leased), names_of(shown));
+  return fail(
+      ErrorCode::invalid,
+      "this runs inside a lease of {}, and its own variables show {}: unset them to use the "
+      "lease's",
+      names_of(leased), names_of(shown));
 }
 }  // namespace
 

@@ -331,13 +331,13 @@ TEST(Inside, SaysOfWhatIsHiddenThatItIsAndNotThatTheLeaseHasNone) {
   claim.devices = {{DeviceId("A"), {}}, {DeviceId("B"), {}}};
   AcquireOptions options{.limits = {.visible = std::vector{DeviceId("C")}}};
   EXPECT_EQ(narrow_to(claim, options).error().message(),
-            "this runs inside a lease of A, B, and CUDA_VISIBLE_DEVICES shows none of them: unset "
-            "it to use what the lease has");
+            "this runs inside a lease of A, B, and its own variables show none of them: unset "
+            "them to use the lease's");
   options = {.limits = {.visible = std::vector{DeviceId("B"), DeviceId("C")}}};
   options.request.devices = 2;
   EXPECT_EQ(narrow_to(claim, options).error().message(),
-            "this runs inside a lease of A, B, and CUDA_VISIBLE_DEVICES shows B: unset it to use "
-            "what the lease has");
+            "this runs inside a lease of A, B, and its own variables show B: unset them to use "
+            "the lease's");
 }
 
 TEST(Inside, WhatTheOuterRunUsesIsNobodyElses) {

@@ -102,7 +102,8 @@ def test_of_several_kinds_one_has_to_be_said(on):
     assert "nvidia, amd" in refused.stderr and "--kind" in refused.stderr
     assert machine.run("pick").returncode != 0
     sees, _ = job_sees(machine, "--kind", "amd")
-    assert sees == {"ROCR_VISIBLE_DEVICES": "0"}
+    # NVIDIA's is hidden, and HIP, which would read that list, has its own.
+    assert sees == {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "0", "ROCR_VISIBLE_DEVICES": "0"}
     sees, _ = job_sees(machine, "--kind", "NVIDIA")
     assert sees == {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": "0"}
     unknown = machine.run("pick", "--kind", "voodoo")

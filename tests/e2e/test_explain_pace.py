@@ -274,6 +274,8 @@ def test_a_run_that_ended_well_is_told_how_it_used_its_gpu(follows):
 def test_of_a_run_that_ended_well_unseen_no_more_is_told_than_that(follows):
     run = follows.run("run", "-d", "-n", "1", "--", "true").stdout.strip()
     follows.run("wait", run)
+    keeper = Path("/proc", str(json.loads(follows.run("show", run, "--json").stdout)["keeper"]["pid"]))
+    wait_until(lambda: not keeper.exists(), "nobody samples it any more")
     (follows.directory / "state/berth/runs" / run / "samples").write_bytes(b"")  # however quick the sampler was
     done = follows.run("explain", run)
     assert done.returncode == 0 and done.stdout.rstrip().endswith("It ended well: there is nothing to explain."), done.stdout

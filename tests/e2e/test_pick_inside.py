@@ -39,5 +39,5 @@ def test_a_variable_that_hides_the_leases_devices_is_told_as_that(machine, words
     ids = {str(one["index"]): one["id"] for one in json.loads(machine.run("status", "--json").stdout)["devices"]}
     said, err = inside(machine, f"CUDA_VISIBLE_DEVICES=3 BERTH {words}; echo $?")
     assert said == [{"pick": "2"}.get(words, "125")], (said, err)
-    assert f"inside a lease of {ids['5']}, {ids['6']}, and CUDA_VISIBLE_DEVICES shows none of them" in err, err
-    assert "unset it" in err and "a lease of 0" not in err
+    assert f"inside a lease of {ids['5']}, {ids['6']}, and its own variables show none of them" in err, err
+    assert "unset them" in err and "a lease of 0" not in err

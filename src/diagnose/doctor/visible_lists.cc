@@ -93,7 +93,9 @@ Sentence given_by(std::string_view entry, const Snapshot& snapshot) {
 std::optional<VisibleList> visible_list(const VisibleSettings& settings, const Snapshot& snapshot,
                                         std::string_view user) {
   const auto set = settings.find(facts_of(Runtime::cuda).visible_variable);
-  if (set == settings.end()) return std::nullopt;
+  // Where others' devices alone are here, it is theirs, if anybody's: see other_variables().
+  const bool is_anybodys = has_cudas(snapshot) || snapshot.devices.empty();
+  if (set == settings.end() || !is_anybodys) return std::nullopt;
   const std::string& value = set->second;
   const DeviceOrder meant = cuda_order_in(settings);
   VisibleList list{.value = value, .tokens = tokens_of(value, meant, snapshot)};

@@ -105,17 +105,23 @@ Findings render_forbidden(const Examined& host) {
     const bool is_theirs = std::ranges::any_of(
         wanted, [&](std::string_view beginning) { return file.path.starts_with(beginning); });
     if (!is_theirs || file.access != FileAccess::forbidden) continue;
-    return {{.rule = "render_forbidden",
-             .severity = Severity::error,
-             .title = sentence("you may not open the devices' files"),
-             .evidence = {sentence("{} is {} and you are neither its owner nor in its group",
-                                   file.path, file.mode)},
-             .meaning = sentence("Its group is mostly render or video. To a program without it "
-                                 "there seems to be no GPU."),
-             .steps = {{sentence("have yourself added to its group"),
-                        "sudo usermod -aG $(stat -c %G " + file.path + ") $USER"},
-                       {sentence("then log in again; until then in one shell"),
-                        "newgrp $(stat -c %G " + file.path + ")"}}}};
+    Finding finding{
+        .rule = "render_forbidden",
+        .severity = Severity::error,
+        .title = sentence("you may not open the devices' files"),
+        .evidence = {sentence("{} is {}, and you may not open it", file.path, file.mode)},
+        .meaning = sentence("To a program that may not open it there seems to be no "
+                            "device.")};
+    const std::string group = "$(stat -c %G " + file.path + ")";
+    if (file.mode.ends_with(":0")) {
+      finding.steps = {
+          {sentence("have the driver's udev rules give it to a group: it is root's"), ""}};
+    } else {
+      finding.steps = {
+          {sentence("have yourself added to its group"), "sudo usermod -aG " + group + " $USER"},
+          {sentence("then log in again; until then in one shell"), "newgrp " + group}};
+    }
+    return {std::move(finding)};
   }
   return {};
 }

@@ -106,13 +106,15 @@ TEST(DoctorAccelerators, AFileThatMayNotBeOpenedNamesItsGroup) {
   Examined host = host_of(DeviceKind::amd_gpu);
   host.facts.device_files[1].access = FileAccess::forbidden;
   EXPECT_EQ(told(host),
-            "error render_forbidden: /dev/dri/renderD128 is crw-rw---- 0:44 and you are neither "
-            "its owner nor in its group");
+            "error render_forbidden: /dev/dri/renderD128 is crw-rw---- 0:44, and you may not open "
+            "it");
   EXPECT_THAT(commands_of(only(host)),
               HasSubstr("sudo usermod -aG $(stat -c %G /dev/dri/renderD128) $USER"));
   host = host_of(DeviceKind::amd_gpu);
   host.facts.device_files[0].access = FileAccess::forbidden;
   EXPECT_THAT(told(host), HasSubstr("/dev/kfd is"));
+  host.facts.device_files[0].mode = "crw-rw---- 0:0";
+  EXPECT_EQ(commands_of(only(host)), "\n") << "nobody is to be added to root's group";
   for (Device& device : host.snapshot.devices) device.kind = DeviceKind::ascend_npu;
   EXPECT_THAT(rules_of(host), IsEmpty()) << "nobody here needs that file";
   host.facts.device_files[3].access = FileAccess::forbidden;

@@ -50,6 +50,7 @@ Findings rocm_variables_disagree(const Examined& host) {
   const VisibleVariable* second = second_of_rocm(host);
   if (first == nullptr || second == nullptr || is_none(*first) || is_none(*second)) return {};
   const bool leaves_none = second->read.devices.empty();
+  if (!leaves_none && second->read.devices == first->read.devices) return {};  // as berth sets them
   return {{.rule = "rocm_variables_disagree",
            .severity = leaves_none ? Severity::error : Severity::hint,
            .title = leaves_none ? sentence("two variables together leave ROCm no device")
@@ -74,6 +75,22 @@ Findings rocm_hidden(const Examined& host) {
              .steps = {unset(name)}}};
   }
   return {};
+}
+
+Findings devices_hidden(const Examined& host) {
+  Findings findings;
+  for (const VisibleVariable& one : host.others) {
+    const bool has_rule = one.of->runtime == Runtime::none || one.of->runtime == Runtime::rocm;
+    if (has_rule || one.is_as_unset || !is_none(one)) continue;
+    findings.push_back(
+        {.rule = "devices_hidden",
+         .severity = Severity::warning,
+         .title = sentence("{} hides every device from {}'s programs", one.name, one.of->vendor),
+         .evidence = {as_set(one)},
+         .meaning = sentence("PyTorch and others then compute on the CPU."),
+         .steps = {unset(one.name)}});
+  }
+  return findings;
 }
 
 Findings empty_hides_nothing(const Examined& host) {
@@ -166,6 +183,9 @@ std::span<const DoctorRule> visible_others_rules() {
       {.find = rocm_hidden,
        .reports = {{"rocm_hidden", "warning",
                     "ROCR_VISIBLE_DEVICES is empty or -1, or HIP's or CUDA's is -1", "unset it"}}},
+      {.find = devices_hidden,
+       .reports = {{"devices_hidden", "warning",
+                    "Level Zero's list is -1, or Ascend's is empty or -1", "unset it"}}},
       {.find = empty_hides_nothing,
        .reports = {{"empty_hides_nothing", "hint",
                     "HIP_VISIBLE_DEVICES or ZE_AFFINITY_MASK is empty, which is all devices",

@@ -36,7 +36,8 @@ TEST(DoctorVisibleOthers, AListThatSaysWhatIsMeantHasNoFinding) {
 }
 
 TEST(DoctorVisibleOthers, TheSecondVariableNumbersWhatTheFirstLeaves) {
-  const auto rocr = variable("ROCR_VISIBLE_DEVICES", "2,3", first);
+  const std::vector<DeviceId> two = {DeviceId("GPU-a"), DeviceId("GPU-b")};
+  const auto rocr = variable("ROCR_VISIBLE_DEVICES", "2,3", two);
   const Finding none = only(host_with({rocr, variable("HIP_VISIBLE_DEVICES", "2,3")}));
   EXPECT_EQ(told(none),
             "error rocm_variables_disagree: ROCR_VISIBLE_DEVICES=\"2,3\"; "
@@ -48,6 +49,8 @@ TEST(DoctorVisibleOthers, TheSecondVariableNumbersWhatTheFirstLeaves) {
   const auto hip_first = host_with(
       {rocr, variable("HIP_VISIBLE_DEVICES", "0", first), variable("CUDA_VISIBLE_DEVICES", "1")});
   EXPECT_EQ(commands_of(only(hip_first)), "unset HIP_VISIBLE_DEVICES\n") << "HIP's own comes first";
+  EXPECT_THAT(rules_of(host_with({rocr, variable("HIP_VISIBLE_DEVICES", "0,1", two)})), IsEmpty())
+      << "it names all that are left";
 }
 
 TEST(DoctorVisibleOthers, EmptyHidesInOneVariableAndNotInTheOther) {
@@ -90,6 +93,23 @@ TEST(DoctorVisibleOthers, AnEntryThatIsNoDeviceIsTold) {
   VisibleVariable plain = variable("MLU_VISIBLE_DEVICES", "MLU-1", {}, {Sentence("entry 1")});
   plain.of = &facts_of(DeviceKind::cambricon_mlu);
   EXPECT_THAT(rules_of(host_with({plain})), IsEmpty()) << "nobody knows how its runtime reads it";
+}
+
+TEST(DoctorVisibleOthers, AListThatHidesAllOfAMakersDevicesIsTold) {
+  const auto of = [](DeviceKind kind, std::string_view name, std::string value) {
+    VisibleVariable one = variable(name, std::move(value));
+    one.of = &facts_of(kind);
+    one.is_as_unset = kind == DeviceKind::intel_gpu && one.value.empty();
+    return host_with({one});
+  };
+  for (const char* none : {"", "-1"}) {
+    EXPECT_EQ(only(of(DeviceKind::ascend_npu, "ASCEND_RT_VISIBLE_DEVICES", none)).rule,
+              "devices_hidden");
+  }
+  EXPECT_THAT(told(of(DeviceKind::intel_gpu, "ZE_AFFINITY_MASK", "-1")),
+              HasSubstr("devices_hidden"));
+  EXPECT_THAT(rules_of(of(DeviceKind::intel_gpu, "ZE_AFFINITY_MASK", "")),
+              ElementsAre("empty_hides_nothing"));
 }
 
 }  // namespace
