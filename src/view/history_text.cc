@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "health/xid.h"
+#include "snapshot/fields.h"
 #include "view/table.h"
 #include "view/values.h"
 
@@ -52,10 +53,12 @@ static constexpr auto metric_words = std::to_array<std::pair<std::string_view, s
     {"activity_dram_percent", "Memory activity"},
 });
 
-std::optional<std::string_view> title_of_metric(std::string_view key) {
+std::string_view title_of_metric(std::string_view key) {
   const auto* found =
       std::ranges::find(metric_words, key, [](const auto& row) { return row.first; });
-  return found == metric_words.end() ? std::nullopt : std::optional(found->second);
+  if (found != metric_words.end()) return found->second;
+  const Field* field = find_field(key);
+  return field != nullptr ? field->header : key;
 }
 
 namespace {
@@ -153,7 +156,7 @@ std::string_view mark_of(const HistorySeries& series, const HistoryView& view, c
 
 std::string series_text(const HistorySeries& series, const HistoryView& view, const Style& style) {
   const auto all = overall(series);
-  const std::string title = own(tr(title_of_metric(series.metric).value_or(series.metric)), style);
+  const std::string title = own(tr(title_of_metric(series.metric)), style);
   if (!all) {
     return Line(style).add("  " + title + "  ").add(own(tr("nothing is known"), style)).text();
   }

@@ -32,8 +32,8 @@ struct HistoryView {
 /// rules of health bring their own advice while they last, and are over afterwards.
 [[nodiscard]] std::string_view advice_of(const HistoryEvent& event);
 
-/// Of a chart, through tr(), by the key in record/history/metric.h. Nothing: it has no words.
-[[nodiscard]] std::optional<std::string_view> title_of_metric(std::string_view key);
+/// Of a chart, through tr(), by the key in record/history/metric.h: its own, or else its column's.
+[[nodiscard]] std::string_view title_of_metric(std::string_view key);
 
 [[nodiscard]] std::string render_history(const HistoryView& view, const Style& style);
 [[nodiscard]] std::string history_json(const HistoryView& view);

@@ -1,70 +1,21 @@
 #include "diagnose/bottleneck/run_activity.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include "diagnose/bottleneck/features.h"
 #include "snapshot/recorded.h"
 
 namespace berth::bottleneck {
 
-namespace {
-
-/// What a recorded reading is in a step.
-struct StepReading {
-  std::string_view key;
-  void (*fill)(DeviceStep&, const DeviceSample& before, const DeviceSample& now);
-};
-
-template <auto InSample, auto InStep>
-constexpr StepReading step_gauge(std::string_view key) {
-  return {key, [](DeviceStep& step, const DeviceSample&, const DeviceSample& now) {
-            step.*InStep = now.*InSample;
-          }};
-}
-
-template <auto InSample, auto InStep>
-constexpr StepReading step_counter(std::string_view key) {
-  return {key, [](DeviceStep& step, const DeviceSample& before, const DeviceSample& now) {
-            step.*InStep = growth(before.*InSample, now.*InSample);
-          }};
-}
-
-/// No rule of explain's asks for it.
-constexpr StepReading not_used_by_explain(std::string_view key) {
-  return {key, [](DeviceStep&, const DeviceSample&, const DeviceSample&) {}};
-}
-
-constexpr auto step_readings = [] {
-  using S = DeviceSample;
-  using Step = DeviceStep;
-  return std::to_array<StepReading>({
-      step_gauge<&S::utilization_gpu, &Step::utilization>("utilization_gpu_percent"),
-      step_gauge<&S::utilization_memory, &Step::utilization_memory>("utilization_memory_percent"),
-      step_gauge<&S::memory_used, &Step::memory_used>("memory_used_bytes"),
-      step_gauge<&S::power_draw, &Step::power>("power_draw_milliwatts"),
-      step_gauge<&S::temperature, &Step::temperature>("temperature_celsius"),
-      step_gauge<&S::clock_sm, &Step::clock_sm>("clock_sm_megahertz"),
-      step_counter<&S::pcie_sent, &Step::pcie_sent>("pcie_sent_bytes"),
-      step_counter<&S::pcie_received, &Step::pcie_received>("pcie_received_bytes"),
-      not_used_by_explain("clock_memory_megahertz"),
-      not_used_by_explain("energy_millijoules"),
-  });
-}();
-static_assert(std::ranges::all_of(recorded_readings,
-                                  [](const RecordedReading& one) {
-                                    return std::ranges::count(step_readings, one.key,
-                                                              &StepReading::key) == 1;
-                                  }),
-              "each recorded reading has a row in step_readings");
-
-}  // namespace
-
 DeviceStep step_of(const DeviceSample& before, const DeviceSample& now) {
-  DeviceStep step;
-  for (const StepReading& one : step_readings) one.fill(step, before, now);
-  return step;
+  return {.utilization = now.utilization_gpu,
+          .utilization_memory = now.utilization_memory,
+          .memory_used = now.memory_used,
+          .power = now.power_draw,
+          .temperature = now.temperature,
+          .clock_sm = now.clock_sm,
+          .pcie_sent = growth(before.pcie_sent, now.pcie_sent),
+          .pcie_received = growth(before.pcie_received, now.pcie_received)};
 }
 
 namespace {
