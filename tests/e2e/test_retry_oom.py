@@ -126,3 +126,12 @@ def test_auto_has_whole_devices_until_a_run_of_the_command_has_told_its_peak(mac
 def test_auto_is_not_for_who_has_no_command(machine):
     done = machine.run("pick", "--memory", "auto")
     assert done.returncode == 2 and "auto" in done.stderr
+
+
+def test_a_torn_message_of_want_of_memory_costs_no_exit_code(machine):
+    """The keeper reads what the job printed. Where a size should stand there is none."""
+    torn = ("RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 7.79 GiB total capacity; "
+            "3 GiB already allocated;  free; 4 GiB reserved)")
+    run = machine.run("run", "-d", "--", "sh", "-c", 'echo "$0" >&2; exit 3', torn).stdout.strip()
+    assert machine.run("wait", run).returncode == 3
+    assert "the GPU's memory was used up" in machine.run("explain", run).stdout

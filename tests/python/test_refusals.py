@@ -95,6 +95,18 @@ def test_the_time_it_waited_is_told(desk):
     assert text == "no devices became free for n=1 only=5 in 0.3 s" and "wait longer" in remedy
 
 
+def test_without_a_word_on_what_hides_all_devices_nothing_is_said_to_compute_on_the_cpu(desk):
+    """A library of an older berth tells no variables without a lease: a program would see every device."""
+    told = desk.told("""
+        from berth import leases
+        real = leases._variables_of
+        leases._variables_of = lambda handle: real(handle) if handle else {}
+        try: berth.lease(only=0, or_cpu=True)
+        except berth.Error as error: print(json.dumps([error.code, str(error)]))
+    """)
+    assert told[0] == "unsupported" and "this libberth is older than the package" in told[1]
+
+
 def test_or_cpu_goes_on_without_a_device(desk):
     told = desk.told("""
         import warnings

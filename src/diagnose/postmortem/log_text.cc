@@ -131,7 +131,7 @@ bool is_exception(std::string_view message) {
           return name.ends_with(ending) && name != "Error";
         });
     // "_pickle.UnpicklingError" is Python's own.
-    if (fits && !name.empty() && (is_letter(name.front()) || name.front() == '_')) return true;
+    if (fits && (is_letter(name.front()) || name.front() == '_')) return true;
     at = colon + 1;
   }
   return false;
