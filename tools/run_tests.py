@@ -217,11 +217,24 @@ def on_frameworks(report: Report, names: list[str]) -> None:
             test_programs.run_pytest(report, tests, ROOT, patience_s=FRAMEWORKS_PATIENCE_S)
 
 
-def the_rest() -> list[Path]:
-    """The longest first: the last should not be it. Of the files that is the largest, about."""
+LINES_OF_A_PROCESS = 600  # pytest's own start is 0.3 s of CPU: too much for a file of few tests
+
+
+def the_rest() -> list[list[Path]]:
+    """What one pytest runs each. The longest first: the last should not be it. Of the files that is the largest, about;
+    small ones share a process."""
     folders = [ROOT / "tests" / name for name in ("library", "python", "guard", "parity", "habits", "tools")]
     files = set(E2E.glob("test_*.py")) - {IN_A_BROWSER, *LOOK_AT_THE_CLOCK}
-    return folders + sorted(files, key=lambda file: -file.stat().st_size)
+    parts = [[folder] for folder in folders]
+    lines = LINES_OF_A_PROCESS
+    for file in sorted(files, key=lambda file: -file.stat().st_size):
+        count = file.read_text(encoding="utf-8").count("\n")
+        if lines + count > LINES_OF_A_PROCESS:
+            parts.append([])
+            lines = 0
+        parts[-1].append(file)
+        lines += count
+    return parts
 
 
 def end_to_end(report: Report) -> None:
@@ -255,7 +268,8 @@ def everything(report: Report) -> None:
         try:
             released = build(report, RELEASE)
             if released:
-                others += [lanes.submit(test_programs.run_pytest, report, file, ROOT) for file in the_rest()]
+                for first, *more in the_rest():
+                    others.append(lanes.submit(test_programs.run_pytest, report, first, ROOT, *more))
             quick_checks(report)
             if released:
                 checks_of_the_program(report)

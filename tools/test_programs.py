@@ -18,6 +18,7 @@ from pathlib import Path
 from test_report import Report
 
 UNIT_PATIENCE_S = 600
+PATIENCE_IF_IT_GIVES_WAY_S = 1800  # beside end-to-end tests that keep both of two processors busy
 PYTEST_PATIENCE_S = 1200
 # How long a driver that hangs may hold up a look, a child an answer, git a record.
 LOOK_AT_THE_CLOCK = {"base_tests", "probe_tests", "host_environment_tests"}
@@ -155,6 +156,8 @@ def run_with_results(
     begin = time.monotonic()
     # Beside the end-to-end tests, which look at the clock, what does not can wait.
     gives_way = name.endswith("_tests") and name not in LOOK_AT_THE_CLOCK
+    if gives_way:
+        patience_s = max(patience_s, PATIENCE_IF_IT_GIVES_WAY_S)
     code, output, cpu_s = run_bounded(command, patience_s, environment, folder, gives_way=gives_way)
     ended = None if code == 0 else how_it_ended(code, patience_s)
     try:
@@ -172,27 +175,41 @@ def run_googletest(report: Report, program: Path, folder: Path) -> None:
         run_with_results(report, program.name, command, results, UNIT_PATIENCE_S, folder)
 
 
-def pytest_command(results: Path, tests: str) -> list[str]:
+def pytest_command(results: Path, *tests: str) -> list[str]:
     """A test that hangs is one failure, not its whole file's. Its folder is its own: where several share
     one, each new pytest closes that to other users, whom some tests let in."""
     program = str(Path(__file__).with_name("pytest_bounded.py"))
-    words = [sys.executable, program, "-q", "-p", "no:cacheprovider", "-rs"]
-    return [*words, f"--basetemp={results.parent / 't'}", f"--junitxml={results}", tests]
+    words = [sys.executable, program, "-q", "-p", "no:cacheprovider", "-rs", "--continue-on-collection-errors"]
+    return [*words, f"--basetemp={results.parent / 't'}", f"--junitxml={results}", *tests]
+
+
+def files_without_a_test(results: Path, names: list[str]) -> list[str]:
+    """Of files that one pytest ran those that told nothing. Without results the process has failed already."""
+    try:
+        cases = list(xml.fromstring(results.read_text(encoding="utf-8", errors="replace")).iter("testcase"))
+    except (OSError, xml.ParseError):
+        return []
+    told = [f"{case.get('classname', '')}.{case.get('name', '')}." for case in cases]
+    modules = {name: name.removesuffix(".py").replace("/", ".") + "." for name in names}
+    return [name for name, module in modules.items() if not any(module in one for one in told)]
 
 
 def run_pytest(
     report: Report,
     tests: Path,
     folder: Path,
+    *further: Path,
     patience_s: float = PYTEST_PATIENCE_S,
 ) -> None:
-    """`tests`: a folder or a file."""
+    """`tests`: a folder or a file, `further`: files beside it, in the same process."""
+    names = [str(one.relative_to(folder)) for one in (tests, *further)]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         results = Path(scratch) / "results.xml"
-        command = pytest_command(results, str(tests))
-        run_with_results(
-            report, str(tests.relative_to(folder)), command, results, patience_s, folder
-        )
+        command = pytest_command(results, *names)
+        name = names[0] if not further else f"{names[0]} and {len(further)} more"
+        run_with_results(report, name, command, results, patience_s, folder)
+        for name in files_without_a_test(results, names) if further else ():
+            report.add_failed(name, f"{name} ran no test")
 
 
 MOST_UNSTEADY = 8  # more than these are no accident of a loaded machine

@@ -83,6 +83,22 @@ def test_pytest_is_counted_in_the_same_way(tmp_path: Path) -> None:
     assert report.skipped[0][1] == "needs root"
 
 
+def test_a_file_without_a_test_is_named_beside_others(tmp_path: Path) -> None:
+    texts = {
+        "test_a.py": "def test_a(): pass\n",
+        "test_a_b.py": "import pytest\npytest.skip('needs root', allow_module_level=True)\n",
+        "test_none.py": "def nothing(): pass\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    report = Report()
+    first, *further = (tmp_path / name for name in texts)
+    test_programs.run_pytest(report, first, tmp_path, *further)
+    assert report.closing_line() == "1 passed, 1 failed, 1 skipped"
+    assert report.failed == [("test_none.py", "test_none.py ran no test")]
+    assert [name for name, _ in report.skipped] == ["test_a.py and 2 more:.test_a_b"]
+
+
 def test_a_test_that_hangs_fails_alone_and_tells_what_hung(tmp_path: Path) -> None:
     tests = tmp_path / "tests"
     tests.mkdir()

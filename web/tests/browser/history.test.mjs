@@ -393,7 +393,11 @@ test(
     check((await text(page, ".run .heading h1")) === run.spec.name, await text(page, ".run .heading h1"));
     check((await page.title()) === `${run.spec.name} – berth`, `the tab is called ${await page.title()}`);
     await page.getByRole("button", { name: "Run again (copies the command)" }).click();
-    const copied = await until("the line", () => page.evaluate(() => navigator.clipboard.readText()));
+    // All pages of a browser share a clipboard: another's line may be in it still.
+    const copied = await until("the line", async () => {
+      const line = await page.evaluate(() => navigator.clipboard.readText());
+      return line.includes("--name=") && line;
+    });
     // As a shell takes it.
     const says = 'tell() { printf "%s\\n" "$@"; }; cd() { tell "$@"; }; berth() { tell "$@"; };';
     const words = execFileSync("sh", ["-c", `${says} ${copied}`], { encoding: "utf8" });
