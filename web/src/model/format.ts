@@ -90,7 +90,7 @@ export function duration(ms: Maybe): string {
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes}m${two(seconds % 60)}s`;
   const all_hours = Math.floor(minutes / 60);
-  if (all_hours < 48) return `${all_hours}h${two(minutes % 60)}m`;
+  if (all_hours < 24) return `${all_hours}h${two(minutes % 60)}m`;
   return `${Math.floor(all_hours / 24)}d${two(all_hours % 24)}h`;
 }
 
