@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/control_group.h"
+#include "base/text.h"
 #include "host_environment/cdi.h"
 #include "host_environment/cuda_driver.h"
 #include "host_environment/machine_side.h"
@@ -28,7 +30,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     BERTH_CHECK(!spec->version.empty() && !spec->kind.empty(), "a specification says both");
   }
   (void)berth::file_system_of(text, "/home/ada");
-  (void)berth::count_in_list(text);
+  (void)berth::numbers_in_list(text);
+  (void)berth::group_folders(text, "cpu", "/sys/fs/cgroup");
   BERTH_CHECK(!berth::is_older_version(text, text), "nothing is older than itself");
   return 0;
 }

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto address = berth::normal_pci_address(text)) {
     BERTH_CHECK(berth::normal_pci_address(*address) == address, "what is normal stays as it is");
   }
-  const auto number = pci::parse_hex(text);
+  const auto number = pci::parse_id(text);
   const auto makers = pci::makers_in(text);
   BERTH_CHECK(!makers || !makers->empty(), "a bus without functions is not known");
   const auto generation = pci::generation_from_speed(text);

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
@@ -75,9 +75,7 @@ Environment environment_of(const Snapshot& snapshot, const std::optional<std::st
 }
 
 std::optional<std::string> toolkit_version(std::string_view text) {
-  constexpr int deepest = 10;
-  if (nesting_depth(text) > deepest) return std::nullopt;
-  const auto root = nlohmann::json::parse(text, nullptr, false);
+  const auto root = parse_foreign_json(text);
   if (!root.is_object() || !root.contains("cuda") || !root["cuda"].is_object()) return std::nullopt;
   const auto version = root["cuda"].find("version");
   if (version == root["cuda"].end() || !version->is_string()) return std::nullopt;

@@ -24,14 +24,6 @@ constexpr AlertSeverity severities[] = {AlertSeverity::notice, AlertSeverity::wa
                                         AlertSeverity::critical};  // by XidGravity
 static_assert(std::size(severities) == static_cast<std::size_t>(XidGravity::needs_reset) + 1);
 
-/// The card at an address, as XID errors name it; null: none is there now.
-const Device* device_at(const std::string& pci_address, const Snapshot& snapshot) {
-  for (const Device& device : snapshot.devices) {
-    if (!device.parent && device.pci_address.get() == pci_address) return &device;
-  }
-  return nullptr;
-}
-
 /// Not later than now: somebody may have set the date back.
 WallTime not_after(WallTime at, WallTime now) { return at < now ? at : now; }
 
@@ -84,7 +76,7 @@ void see_xids(const Round& round) {
   for (const auto& [key, seen] : errors) {
     const auto& [address, code] = key;
     if (is_no_news(round, rule, seen.last)) continue;
-    const Device* device = device_at(address, round.look.snapshot);
+    const Device* device = card_at(address, round.look.snapshot);
     const XidFacts facts = xid_facts(code);
     const std::string where = device != nullptr ? device->id.text() : address;
     round.found.seen.push_back(

@@ -42,6 +42,9 @@ class Context {
   void apply(const GlobalOptions& options);
 
   [[nodiscard]] std::optional<std::string> variable(const char* name) const;
+  [[nodiscard]] std::string search_path() const {
+    return variable("PATH").value_or(default_search_path);
+  }
   /// What is in force for every verb: the machine's file, the user's, variables, flags.
   [[nodiscard]] const Config& config() const { return config_; }
   /// The same with the project's file and the policy's rules for a user, for what asks for a job.

@@ -155,9 +155,9 @@ class BottleneckWatch {
   }
 
   void show_progress(Duration passed, milliseconds whole) {
-    using Seconds = std::chrono::duration<double>;
+    using FloatSeconds = std::chrono::duration<double>;
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(passed).count();
-    progress_.show(Seconds(passed) / Seconds(whole),
+    progress_.show(FloatSeconds(passed) / FloatSeconds(whole),
                    trf("looking: {} of {} s (Ctrl-C: enough)", seconds, whole.count() / 1000));
   }
 

@@ -8,6 +8,7 @@
 
 #include "app/run_options.h"
 #include "app/verb.h"
+#include "base/control_group.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/sentence.h"
@@ -73,8 +74,8 @@ Result<std::string> start_as_owner(Context& context, const Planned& planned) {
     if (is_reserves || !request.has(key.name)) continue;
     return fail(ErrorCode::invalid, "{} is no part of a reservation", key.flag);
   }
-  std::vector<std::string> words = {read_link("/proc/self/exe").value_or("/proc/self/exe"),
-                                    "reserve", "--for=" + std::to_string(left_s) + "s"};
+  std::vector<std::string> words = {own_program().value_or(link_to_program), "reserve",
+                                    "--for=" + std::to_string(left_s) + "s"};
   bool says_wait = false;
   for (std::string& word : request.words()) {
     says_wait = says_wait || word.starts_with("--wait");
@@ -194,7 +195,7 @@ int see_to_limit(Context& context, const std::string& id) {
       .groups_of =
           [](pid_t pid) {
             const auto text = read_proc_file("/proc/" + std::to_string(pid) + "/cgroup");
-            return nvml::groups_of(text ? *text : "", std::string(nvml::cgroups));
+            return group_folders(text ? *text : "", "", std::string(nvml::cgroups));
           },
       .limits_of =
           [&](const std::vector<std::string>& groups) {
@@ -243,7 +244,7 @@ void PlannedStarter::look() {
 }
 
 void PlannedStarter::hear() {
-  constexpr Duration least_between_looks =
+  static constexpr Duration least_between_looks =
       std::chrono::milliseconds(50);  // however much is written
   loop_.when_readable(watch_->descriptor(), std::chrono::hours(1), [this] {
     watch_->drain();
@@ -269,7 +270,7 @@ void PlannedStarter::begin(const std::string& id, const char* option) {
                "--unit=berth-reserve-" + id};
     for (const std::string& one : environment) command.push_back("--setenv=" + one);
   }
-  const std::string program = read_link("/proc/self/exe").value_or("/proc/self/exe");
+  const std::string program = own_program().value_or(link_to_program);
   command.insert(command.end(), {program, "reserve", option, id});
   environment.push_back("PATH=" + std::string(default_search_path));
   under_way_.insert(id);

@@ -39,9 +39,9 @@ void ProgressBar::clear() {
 
 Instant ProgressClock::now() const {
   const Instant now = clock_.now();
-  using Seconds = std::chrono::duration<double>;
+  using FloatSeconds = std::chrono::duration<double>;
   const auto share =
-      whole_ ? std::optional(Seconds(now - began_) / Seconds(*whole_)) : std::nullopt;
+      whole_ ? std::optional(FloatSeconds(now - began_) / FloatSeconds(*whole_)) : std::nullopt;
   progress_.show(share, what_);
   return now;
 }

@@ -135,7 +135,7 @@ std::vector<std::pair<ProcessId, std::string>> processes_to_show(const RunRecord
 }  // namespace
 
 void show_stacks(Context& context, const RunRecord& run) {
-  const std::string path = context.variable("PATH").value_or(default_search_path);
+  const std::string path = context.search_path();
   const bool has_spy = find_executable("py-spy", path).has_value();
   const std::string proc = "/proc";
   std::vector<ProcessId> to_abort;

@@ -114,7 +114,7 @@ Result<RunOptions> RunFlags::options(const Context& context,
   if (no_bind_) options.job.bind = false;
   options.job.command = command;
   if (options.job.ranks_by != RanksBy::nobody) {
-    const std::string path = context.variable("PATH").value_or(default_search_path);
+    const std::string path = context.search_path();
     const bool several_nodes =
         options.job.nodes > 1 || rank_node_of(context.environment()).has_value();
     auto made = command_with_ranks(options.job, several_nodes, [&](const std::string& name) {
@@ -322,46 +322,16 @@ Wanted wanted_for(const JobSpec& job) {
 }
 
 Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& snapshot) {
-  PlaceLimits limits;
   const auto cards = cards_of_slurm(context);
-  const std::string typed = context.variable("CUDA_VISIBLE_DEVICES").value_or("");
-  const auto outside = cards ? not_given_by_slurm(typed, *cards, snapshot) : std::nullopt;
-  if (outside) {
-    return fail(ErrorCode::invalid,
-                "CUDA_VISIBLE_DEVICES={} names GPU {}, and Slurm gave this job GPU {}: name some "
-                "of these, or unset CUDA_VISIBLE_DEVICES",
-                printable(typed), *outside, printable(*cards));
-  }
-  VisibleSettings settings = visible_settings(context);
-  if (typed.empty() && cards) settings.erase("CUDA_VISIBLE_DEVICES");
   const bool is_inside = context.variable("BERTH_LEASE").has_value();
-  const bool by_slurm = typed.empty() && cards && has_cudas(snapshot);
-  // A lease that hides all but its own devices shows fewer than the job has: none is widened.
-  const bool is_hidden = is_inside && cards && snapshot.devices.size() < split(*cards, ',').size();
-  if (by_slurm && !is_hidden) settings["CUDA_VISIBLE_DEVICES"] = cards_as_seen(*cards, snapshot);
-  auto visible = devices_left_by(settings, snapshot, local_user_name(::geteuid()));
+  auto visible =
+      devices_of_job(visible_settings_in([&](const char* name) { return context.variable(name); }),
+                     cards, is_inside, snapshot, local_user_name(::geteuid()));
   if (!visible) return std::unexpected(std::move(visible).error());
-  if (!*visible && (!cards || is_hidden)) return limits;
-  if (!*visible) {
-    visible->emplace();
-    for (const Device& device : snapshot.devices) (*visible)->devices.push_back(device.id);
-  }
-  if (by_slurm && !is_hidden && (*visible)->devices.size() < split(*cards, ',').size()) {
-    return fail(ErrorCode::invalid,
-                "Slurm gave this job GPU {}, and {} can be seen here: name the job's own in "
-                "CUDA_VISIBLE_DEVICES",
-                printable(*cards), snapshot.devices.size());
-  }
+  PlaceLimits limits;
+  if (!*visible) return limits;
   for (const Sentence& remark : (*visible)->remarks) complain(remark.shown());
   limits.visible = std::move((*visible)->devices);
-  if (cards && !is_hidden && !limits.visible->empty()) {
-    limits.visible = held_to_numbers(*std::move(limits.visible), *cards, settings, snapshot);
-    if (limits.visible->empty()) {
-      return fail(ErrorCode::invalid,
-                  "Slurm gave this job GPU {}, and its own variables show none of them",
-                  printable(*cards));
-    }
-  }
   if (is_inside || cards) limits.visible_by = VisibleBy::lease;
   return limits;
 }

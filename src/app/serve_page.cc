@@ -14,10 +14,6 @@ namespace berth {
 
 namespace {
 
-std::string search_path(const Context& context) {
-  return context.variable("PATH").value_or(default_search_path);
-}
-
 bool is_set(const Context& context, const char* name) {
   return !context.variable(name).value_or("").empty();
 }
@@ -29,10 +25,8 @@ std::vector<BrowserCommand> named_browsers(const Context& context) {
   std::vector<BrowserCommand> commands;
   const std::string browsers = context.variable("BROWSER").value_or("");
   for (const std::string_view one : split(browsers, ':')) {
-    BrowserCommand words;
-    for (const std::string_view word : split(one, ' ')) {
-      if (!word.empty()) words.emplace_back(word);
-    }
+    const auto typed = words_in(one);
+    BrowserCommand words(typed.begin(), typed.end());
     if (!words.empty() && words.back() == "&") words.pop_back();
     if (!words.empty()) commands.push_back(std::move(words));
   }
@@ -79,7 +73,7 @@ int become_browser(const Context& context, const BrowserCommand& command, int ad
   if (!url || url->empty()) return 0;
   reset_signals();
   static_cast<void>(
-      execute(with_address(command, *url), context.environment(), search_path(context)));
+      execute(with_address(command, *url), context.environment(), context.search_path()));
   return 127;
 }
 
@@ -106,7 +100,7 @@ void say_where(const Context& context, const std::vector<serve::Address>& addres
 }
 
 Result<std::vector<std::string>> browser_command(const Context& context) {
-  const std::string path = search_path(context);
+  const std::string path = context.search_path();
   const std::vector<BrowserCommand> named = named_browsers(context);
   for (const BrowserCommand& command : named) {
     if (find_executable(command.front(), path)) return command;

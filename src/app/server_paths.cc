@@ -124,7 +124,7 @@ serve::CommandPlace command_place(const Context& context) {
         variable.starts_with("NOTIFY_SOCKET=") || variable.starts_with("WATCHDOG_");
     if (!is_systemds) place.environment.push_back(std::move(variable));
   }
-  place.search_path = context.variable("PATH").value_or(default_search_path);
+  place.search_path = context.search_path();
   return place;
 }
 

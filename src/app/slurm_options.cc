@@ -142,7 +142,7 @@ class Attendance {
 
 int submit_job(Context& context, const RunFlags& flags, const RunOptions& options,
                const SbatchSettings& settings, UntilItEnds until) {
-  const std::string program = read_link("/proc/self/exe").value_or("berth");
+  const std::string program = own_program().value_or("berth");
   const std::vector<std::string> words = batch_words(flags, options);
   if (flags.dry_run()) {
     const auto asked = sbatch_options(options.job, settings);

@@ -47,7 +47,7 @@ class Gatherer {
     std::erase_if(environment_,
                   [](const std::string& entry) { return entry.starts_with("BERTH_LANG="); });
     environment_.emplace_back("BERTH_LANG=en");
-    search_path_ = context.variable("PATH").value_or(default_search_path);
+    search_path_ = context.search_path();
   }
 
   std::vector<SupportPart> all() && {
@@ -102,7 +102,7 @@ class Gatherer {
   }
 
   void add_own(const std::string& name, std::vector<std::string> words) {
-    std::vector<std::string> command = {"/proc/self/exe"};
+    std::vector<std::string> command = {link_to_program};
     command.insert(command.end(), words.begin(), words.end());
     command.insert(command.end(), question_.global.begin(), question_.global.end());
     words.insert(words.begin(), "berth");

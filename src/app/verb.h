@@ -14,16 +14,6 @@
 
 namespace berth {
 
-/// Exit codes (doc/EXIT_CODES.md). `berth run` uses the job's own, and 124 to 127 as env(1) and
-/// timeout(1) do.
-namespace exit_code {
-constexpr int ok = 0;
-constexpr int failed = 1;
-constexpr int usage = 2;
-constexpr int no_device = 124;
-constexpr int berth_failed = 125;
-constexpr int cannot_execute = 126;
-}  // namespace exit_code
 /// The exit code of doctor and explain if they could not look.
 constexpr int could_not_look = 3;
 

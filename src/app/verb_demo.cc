@@ -92,7 +92,7 @@ class Steps {
       : signals_(std::move(signals)), ignored_(std::move(ignored)) {}
 
   [[nodiscard]] Result<pid_t> start(const std::vector<std::string>& words, bool apart) const {
-    std::vector<std::string> command = {"/proc/self/exe"};
+    std::vector<std::string> command = {link_to_program};
     command.insert(command.end(), words.begin(), words.end());
     return fork_process([&] {
       if (apart) (void)start_session();

@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,6 +24,7 @@
 #include "app/run_options.h"
 #include "app/verb.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/json_archive.h"
 #include "base/line_socket.h"
 #include "base/process.h"
@@ -49,8 +49,6 @@
 namespace berth {
 
 namespace {
-
-using Json = nlohmann::json;
 
 /// The protocols that this berth speaks.
 constexpr int oldest_protocol = 1;
@@ -187,7 +185,7 @@ class Helper {
       archive.derived("version", std::string_view(BERTH_VERSION));
     });
     while (const auto line = program_.next_question()) {
-      const Json question = Json::parse(*line, nullptr, false);
+      const Json question = parse_json(*line).value_or(Json());
       if (!question.is_object()) return exit_code::failed;
       take_variables(question);
       if (auto answered = answer(question); !answered) refuse(answered.error());

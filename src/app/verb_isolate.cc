@@ -72,7 +72,7 @@ class IsolateVerb final : public Verb {
     }
     auto looked = context.look_without_claims(Depth::placement);
     IsolationQuestion question{.snapshot = looked ? *std::move(looked) : Snapshot(),
-                               .program = read_link("/proc/self/exe").value_or("berth"),
+                               .program = own_program().value_or("berth"),
                                .environment = context.environment()};
     for (const auto& folder : {read_link("/proc/self/cwd").value_or(""),
                                context.variable("HOME").value_or(""), std::string("/tmp")}) {

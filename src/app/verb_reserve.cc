@@ -28,14 +28,12 @@ namespace berth {
 
 namespace {
 
-std::string own_program() { return read_link("/proc/self/exe").value_or("/proc/self/exe"); }
-
 /// Becomes that command of ours. Returns where that fails.
 int become(const Context& context, std::vector<std::string> words,
            const std::vector<std::string>& environment) {
   const std::vector<std::string> globals = context.typed_globals();
   words.insert(words.begin(), globals.begin(), globals.end());
-  words.insert(words.begin(), own_program());
+  words.insert(words.begin(), own_program().value_or(link_to_program));
   return report(execute(words, environment, default_search_path), exit_code::berth_failed);
 }
 
@@ -108,7 +106,8 @@ class ReserveVerb final : public Verb {
     for (const char* word : {"--warn-signal=USR1", "--warn-ahead=1s"}) words.emplace_back(word);
     words.push_back("--time=" + time_);
     if (request_.dry_run()) words.emplace_back("--dry-run");
-    for (const std::string& word : {std::string("--"), own_program()}) words.push_back(word);
+    for (const std::string& word : {std::string("--"), own_program().value_or(link_to_program)})
+      words.push_back(word);
     for (const char* word : {"reserve", "--hold"}) words.emplace_back(word);
     return become(context, std::move(words), context.environment());
   }

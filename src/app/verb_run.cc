@@ -215,15 +215,6 @@ class RunVerb final : public Verb {
     return finish(context, options, *outcome, is_told ? Devices::told : Devices::untold);
   }
 
-  /// It reads what the job printed: a mistake of ours in that must not cost the job's exit code.
-  static std::optional<Sentence> memory_judge(const RunRecord& run) {
-    try {
-      return who_held_its_memory(run);
-    } catch (const std::exception&) {
-      return std::nullopt;
-    }
-  }
-
   static RunServices services_of(Context& context, Ledger* ledger, const RunOptions& options) {
     return {
         .clock = context.clock(),
@@ -232,7 +223,7 @@ class RunVerb final : public Verb {
         .policy = [&] { return context.policy(); },
         .faults = faults_of,
         .sight = [&] { return open_sight(context, context.clock()); },
-        .memory = memory_judge,
+        .memory = who_held_its_memory,
         .kernel_limits = [&] { return nvml::memory_limits(context.sources(), context.clock()); },
         .set_kernel_limits = roots_limit_setter(context),
         .simulated = context.sources().simulated};

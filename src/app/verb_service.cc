@@ -78,8 +78,7 @@ class ServiceVerb final : public Verb {
       return exit_code::ok;
     }
     for (const Command& command : commands) {
-      const auto done = output_of(command, context.environment(),
-                                  context.variable("PATH").value_or(default_search_path),
+      const auto done = output_of(command, context.environment(), context.search_path(),
                                   context.clock(), std::chrono::seconds(60));
       if (!done) return report(Error(done.error()).at(shell_joined(command)));
       print(*done);
@@ -96,8 +95,10 @@ class ServiceVerb final : public Verb {
   }
 
   int install(Context& context, const std::string& path) const {
-    const auto program = read_link("/proc/self/exe");
-    if (!program) return report(program.error());
+    const auto program = own_program();
+    if (!program) {
+      return report(Error(ErrorCode::not_found, "the file of this berth is gone: install it anew"));
+    }
     const std::string text = serve::service_unit(
         user_ ? serve::ServiceScope::user : serve::ServiceScope::system, *program);
     if (const auto ours = check_it_is_ours(path); !ours) return report(ours.error());

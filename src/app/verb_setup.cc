@@ -51,7 +51,7 @@ class SetupVerb final : public Verb {
     const auto snapshot = context.look(Depth::details);
     if (!snapshot) return report(snapshot.error());
     const std::string name = snapshot->host.name.get().value_or("NODE");
-    const std::string program = read_link("/proc/self/exe").value_or("berth");
+    const std::string program = own_program().value_or("berth");
     const auto site =
         slurm_site(*snapshot, node_.empty() ? name.substr(0, name.find('.')) : node_, program);
     if (!site) return report(site.error());

@@ -109,7 +109,7 @@ class SweepVerb final : public Verb {
       complain(trf("sweep: {} is not the number of a point", printable(point_in_)));
       return usage_code();
     }
-    const std::string path = context.variable("PATH").value_or(default_search_path);
+    const std::string path = context.search_path();
     return report(execute(points_[*number].command, context.environment(), path), usage_code());
   }
 
@@ -122,7 +122,7 @@ class SweepVerb final : public Verb {
              "for sweeps that run here"));
       return usage_code();
     }
-    const std::string own = read_link("/proc/self/exe").value_or("/proc/self/exe");
+    const std::string own = own_program().value_or(link_to_program);
     const std::string at_once = jobs_ == 0 ? "" : "%" + std::to_string(jobs_);
     std::vector<std::string> words = {own};
     for (std::string& word : context.typed_globals()) words.push_back(std::move(word));
@@ -277,8 +277,7 @@ class SweepVerb final : public Verb {
 
   int start(Context& context, std::size_t point, bool needs_wait) {
     name_.point = point;
-    std::vector<std::string> words = {"/proc/self/exe", "run", "-d", "-q",
-                                      "--name=" + typed(name_)};
+    std::vector<std::string> words = {link_to_program, "run", "-d", "-q", "--name=" + typed(name_)};
     for (std::string& word : request_.words()) words.push_back(std::move(word));
     const bool is_not_to_wait = std::ranges::find(words, "--no-wait") != words.end();
     if (needs_wait && !is_not_to_wait) words.emplace_back("--wait=forever");

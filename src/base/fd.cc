@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
+#include <ctime>
 #include <memory>
 
 #include "base/text.h"
@@ -226,6 +228,35 @@ bool is_roots_alone(std::string path) {
     if (path.empty()) return true;
     path.erase(path.rfind('/'));
   }
+}
+
+std::string name_set_aside(const std::string& path, WallTime now) {
+  const std::time_t seconds = now.unix_ms / 1000;
+  std::tm utc{};
+  ::gmtime_r(&seconds, &utc);
+  std::array<char, 32> date{};
+  const std::size_t size = std::strftime(date.data(), date.size(), "%Y%m%d-%H%M%S", &utc);
+  return path + ".broken-" + std::string(date.data(), size);
+}
+
+std::vector<std::string> set_aside_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const std::string begins = path.substr(slash + 1) + ".broken-";
+  const auto is_date = [](std::string_view text) {
+    return text.size() == std::string_view("20251009-000000").size() &&
+           text.find_first_not_of("0123456789-") == std::string_view::npos;
+  };
+  std::vector<std::string> found;
+  const auto names = list_directory(directory);
+  if (!names) return found;
+  for (const std::string& name : *names) {
+    if (!name.starts_with(begins) || !is_date(std::string_view(name).substr(begins.size())))
+      continue;
+    found.push_back(path + name.substr(begins.size() - std::string_view(".broken-").size()));
+  }
+  std::ranges::sort(found);
+  return found;
 }
 
 Result<std::string> read_link(const std::string& path) {

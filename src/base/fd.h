@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/result.h"
 #include "base/sentence.h"
 
@@ -105,6 +106,12 @@ class ReadBlock {
 [[nodiscard]] Result<std::vector<std::string>> list_directory(const std::string& path);
 /// The same; none where they cannot be listed.
 [[nodiscard]] std::vector<std::string> entries_in(const std::string& folder);
+
+/// The name for a file that is of no use and is set aside: "PATH.broken-20251009-000000", in UTC.
+[[nodiscard]] std::string name_set_aside(const std::string& path, WallTime now);
+/// Those that were, the oldest first. Who sets one aside removes all but the newest: a disk that
+/// damages one file after the other must not be filled with them.
+[[nodiscard]] std::vector<std::string> set_aside_of(const std::string& path);
 
 /// The target of a symbolic link.
 [[nodiscard]] Result<std::string> read_link(const std::string& path);

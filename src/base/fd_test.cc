@@ -13,6 +13,7 @@
 #include <atomic>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "base/lock.h"
@@ -185,6 +186,21 @@ TEST(Process, SignalForAnEarlierProcessOfThatPidIsNotSent) {
   ASSERT_NE(earlier.start_ticks, 0U);
   earlier.start_ticks -= 1;
   EXPECT_EQ(send_signal(earlier, 9).error().code(), ErrorCode::not_found);
+}
+TEST(Process, OwnProgramIsTheOneThatStandsThereNow) {
+  EXPECT_EQ(own_program(), std::filesystem::read_symlink("/proc/self/exe").string());
+  const TemporaryDirectory folder;
+  const std::string link = folder / "link";
+  ASSERT_EQ(::symlink((folder / "berth (deleted)").c_str(), link.c_str()), 0);
+  EXPECT_EQ(own_program(link), std::nullopt);
+  std::ofstream(folder / "berth");
+  EXPECT_EQ(own_program(link), folder / "berth");
+  std::ofstream(folder / "berth (deleted)");
+  EXPECT_EQ(own_program(link), folder / "berth (deleted)") << "a name like any other";
+}
+TEST(Process, SearchPathIsTheEnvironmentsOrTheUsualOne) {
+  EXPECT_EQ(search_path_in({"A=1", "PATH=/x"}), "/x");
+  EXPECT_EQ(search_path_in({"A=1"}), default_search_path);
 }
 TEST(Process, CommandThatDoesNotExistIsNotFound) {
   EXPECT_EQ(find_executable("no-such-command", "/bin:/usr/bin").error().code(),

@@ -9,17 +9,14 @@
 #include <exception>
 #include <iterator>
 #include <new>
-#include <nlohmann/json.hpp>
 
-#include "base/json_members.h"
+#include "base/json.h"
 #include "base/memory_limit.h"
 #include "base/text.h"
 
 namespace berth {
 
 namespace {
-
-using Json = nlohmann::basic_json<JsonMembers>;
 
 /// Straight into text: a tree of the whole would cost three times as much.
 class JsonWriter final : public Archive {
@@ -127,7 +124,7 @@ class JsonWriter final : public Archive {
       text_ += text;
       text_ += '"';
     } else {
-      text_ += printable_json(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
+      text_ += printable_json(json_line(Json(text)));
     }
   }
 
@@ -136,8 +133,6 @@ class JsonWriter final : public Archive {
   std::string text_;
   std::vector<Frame> frames_;
 };
-
-constexpr int deepest = 100;
 
 /// All of it is hostile until it is a value.
 class JsonReader final : public Archive {
@@ -312,7 +307,7 @@ std::string write_json(JsonLayout layout, const std::function<void(Archive&)>& w
 }
 
 std::optional<JsonFault> json_fault_in(std::string_view text) {
-  if (nesting_depth(text) > deepest) return std::nullopt;
+  if (nesting_depth(text) > deepest_json) return std::nullopt;
   try {
     static_cast<void>(!Json::parse(text).is_null());
     return std::nullopt;
@@ -327,17 +322,17 @@ std::optional<JsonFault> json_fault_in(std::string_view text) {
 
 Result<void> read_json(std::string_view text, const std::function<void(Archive&)>& walk,
                        WrongValues wrong) {
-  if (nesting_depth(text) > deepest) return fail(ErrorCode::invalid, "nested too deeply");
   try {
-    const Json root = Json::parse(text);
-    JsonReader reader(root, wrong);
+    const auto root = parse_json(text);
+    if (!root) return std::unexpected(root.error());
+    JsonReader reader(*root, wrong);
     reader.begin_object();
     walk(reader);
     if (reader.is_good()) return {};
     return fail(ErrorCode::invalid, reader.first_mistake());
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::io, out_of_memory());
-  } catch (const std::exception& error) {  // nlohmann's: says line and column
+  } catch (const std::exception& error) {
     return fail(ErrorCode::invalid, "not valid JSON: {}", error.what());
   }
 }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <string>
 #include <system_error>
 #include <utility>
 
@@ -66,8 +65,7 @@ std::vector<std::uint64_t> sockets_at_port(std::string_view table, std::uint16_t
     return read.ec == std::errc() && read.ptr == number.data() + number.size() && value == port;
   };
   for (const std::string_view line : split(table, '\n')) {
-    auto words = split(line, ' ');
-    std::erase(words, std::string_view());
+    const auto words = words_in(line);
     if (words.size() <= inode_column || !(is_at(words[1]) || is_at(words[2]))) continue;
     const auto inode = parse_unsigned(words[inode_column]);
     if (inode && *inode != 0) inodes.push_back(*inode);  // 0: nobody has it any more

@@ -23,6 +23,18 @@ struct Exit {
   friend bool operator==(const Exit&, const Exit&) = default;
 };
 
+/// Exit codes (doc/EXIT_CODES.md). `berth run` uses the job's own, and 124 to 127 as env(1) and
+/// timeout(1) do.
+namespace exit_code {
+constexpr int ok = 0;
+constexpr int failed = 1;
+constexpr int usage = 2;
+constexpr int no_device = 124;
+constexpr int berth_failed = 125;
+constexpr int cannot_execute = 126;
+constexpr int not_found = 127;
+}  // namespace exit_code
+
 /// What a shell would report: the code, or 128 + signal.
 [[nodiscard]] int shell_exit_code(const Exit& exit);
 
@@ -135,6 +147,12 @@ inline constexpr std::size_t usual_answer = 1 << 20;
                                             const std::string& search_path, Clock& clock,
                                             Duration patience, std::size_t most_out = usual_answer);
 
+/// The file of this program, for a command that others start. Where another has taken its place the
+/// kernel's link says "PATH (deleted)": then that one. Nothing: there is none any more. What this
+/// process itself becomes is better named by the link.
+inline constexpr const char* link_to_program = "/proc/self/exe";
+[[nodiscard]] std::optional<std::string> own_program(const std::string& link = link_to_program);
+
 /// Replaces this process. Only returns on failure; `environment` holds NAME=value strings.
 /// The error's code is not_found (exit 127 by convention) or no_permission (126) or io.
 [[nodiscard]] Error execute(const std::vector<std::string>& command,
@@ -143,6 +161,9 @@ inline constexpr std::size_t usual_answer = 1 << 20;
 
 /// Where programs are looked for when the caller's environment has no PATH.
 inline constexpr const char* default_search_path = "/usr/local/bin:/usr/bin:/bin";
+
+/// Its PATH, or else that.
+[[nodiscard]] std::string search_path_in(const std::vector<std::string>& environment);
 
 /// Looks `name` up as execvp would, in `search_path` (colon separated).
 [[nodiscard]] Result<std::string> find_executable(const std::string& name,

@@ -18,6 +18,7 @@
 #include "base/process_stat.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "base/variables.h"
 
 namespace berth {
 
@@ -331,6 +332,20 @@ Error execute(const std::vector<std::string>& command, const std::vector<std::st
     ::execve("/bin/sh", shell_argv.data(), envp.data());
   }
   return system_error(errno, "run {}", *path);
+}
+
+std::string search_path_in(const std::vector<std::string>& environment) {
+  return value_of(environment, "PATH").value_or(default_search_path);
+}
+
+std::optional<std::string> own_program(const std::string& link) {
+  constexpr std::string_view deleted = " (deleted)";
+  const auto path = read_link(link);
+  if (!path) return std::nullopt;
+  if (is_there(*path)) return *path;
+  if (!path->ends_with(deleted)) return std::nullopt;
+  const std::string before = path->substr(0, path->size() - deleted.size());
+  return is_there(before) ? std::optional(before) : std::nullopt;
 }
 
 Result<std::string> find_executable(const std::string& name, const std::string& search_path) {

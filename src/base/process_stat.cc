@@ -68,6 +68,11 @@ std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& proc)
   return text ? parse_process_stat(*text) : std::nullopt;
 }
 
+bool lives(const ProcessId& process, const std::string& proc) {
+  const auto now = read_process_stat(process.pid, proc);
+  return now && now->id == process && now->state != 'Z' && now->state != 'X';
+}
+
 std::vector<pid_t> ancestors_of(pid_t pid, const std::string& proc) {
   constexpr std::size_t deepest = 256;  // a /proc that changes while being read could go in circles
   std::vector<pid_t> ancestors;

@@ -34,6 +34,9 @@ struct ProcessStat {
 /// The line of a living process; nothing: there is none, or it may not be seen.
 [[nodiscard]] std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& proc);
 
+/// Whether it is there and runs: a zombie has ended, whenever its end is taken.
+[[nodiscard]] bool lives(const ProcessId& process, const std::string& proc = "/proc");
+
 /// Its parents, nearest first, up to init.
 [[nodiscard]] std::vector<pid_t> ancestors_of(pid_t pid, const std::string& proc);
 

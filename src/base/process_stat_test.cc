@@ -1,6 +1,9 @@
 #include "base/process_stat.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include "base/process.h"
 
 namespace berth {
 namespace {
@@ -50,6 +53,19 @@ TEST(ProcessStat, RefusesNumbersThatNoProcessHas) {
                             "42 (a) S -1 42 41", "42 (a) S 7 42 99999999999"}) {
     EXPECT_FALSE(parse_process_stat(start + rest)) << start;
   }
+}
+
+TEST(Lives, AZombieAndALaterProcessOfThatNumberDoNot) {
+  EXPECT_TRUE(lives(own_process_id()));
+  EXPECT_FALSE(lives({.pid = own_process_id().pid, .start_ticks = 1}));
+  const auto child = fork_process([] { return 0; });
+  ASSERT_TRUE(child);
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(*child), &ended, WEXITED | WNOWAIT), 0);
+  const auto zombie = identify_process(*child);
+  ASSERT_TRUE(zombie) << "it is there";
+  EXPECT_FALSE(lives(*zombie));
+  EXPECT_TRUE(reap(*child));
 }
 
 TEST(ProcMount, ShowsCommandsToEverybodyUnlessItHidesThem) {

@@ -28,12 +28,70 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+std::optional<std::uint64_t> parse_hex(std::string_view digits) {
+  std::uint64_t value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, value, 16);
+  if (digits.empty() || digits.front() == '-' || error != std::errc() || stop != end) {
+    return std::nullopt;
+  }
+  return value;
+}
+
 std::vector<std::string_view> words_in(std::string_view line) {
   std::vector<std::string_view> words;
   for (const std::string_view word : split(line, ' ')) {
     if (!trimmed(word).empty()) words.push_back(trimmed(word));
   }
   return words;
+}
+
+std::optional<std::string> value_in_lines(std::string_view text, std::string_view key,
+                                          char separator) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (!line.starts_with(key)) continue;
+    const std::size_t at = line.find(separator);
+    if (at == line.npos || trimmed(line.substr(0, at)) != key) continue;
+    return std::string(trimmed(line.substr(at + 1)));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> number_in_lines(std::string_view text, std::string_view key) {
+  const auto value = value_in_lines(text, key);
+  return value ? parse_unsigned(value->substr(0, value->find_first_of(" \t"))) : std::nullopt;
+}
+
+std::optional<std::vector<int>> numbers_in_list(std::string_view text) {
+  constexpr std::uint64_t most = 0xFFFF;
+  std::vector<int> numbers;
+  for (const std::string_view part : split(trimmed(text), ',')) {
+    const auto ends = split(part, '-');
+    const auto first = parse_unsigned(ends.front());
+    const auto last = parse_unsigned(ends.back());
+    if (ends.size() > 2 || !first || !last || *last < *first || *last > most) return std::nullopt;
+    if (numbers.size() > most) return std::nullopt;  // named again and again
+    for (auto number = *first; number <= *last; ++number) {
+      numbers.push_back(static_cast<int>(number));
+    }
+  }
+  std::ranges::sort(numbers);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+std::string number_list(const std::vector<int>& ascending) {
+  std::string text;
+  for (std::size_t i = 0; i < ascending.size();) {
+    std::size_t last = i;
+    while (last + 1 < ascending.size() && ascending[last + 1] == ascending[last] + 1) ++last;
+    text += (text.empty() ? "" : ",") + std::to_string(ascending[i]);
+    if (last > i) text += "-" + std::to_string(ascending[last]);
+    i = last + 1;
+  }
+  return text;
 }
 
 std::string signal_name(int signal) {

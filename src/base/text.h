@@ -147,11 +147,31 @@ struct TypographicMistake {
 [[nodiscard]] std::string cut_to_width(std::string_view text, int columns, bool ascii);
 /// The end of the text that is at most `columns` wide.
 [[nodiscard]] std::string_view end_of_width(std::string_view text, int columns);
+/// FNV-1a. It spreads names well enough that need not resist an attacker.
+[[nodiscard]] constexpr std::uint64_t hash_of(std::string_view text,
+                                              std::uint64_t so_far = 0xcbf29ce484222325) {
+  for (const char c : text) so_far = (so_far ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return so_far;
+}
+/// Hexadecimal digits, 16 at most, and nothing else.
+[[nodiscard]] std::optional<std::uint64_t> parse_hex(std::string_view digits);
 /// Bytes of the UTF-8 character at the front; printable() has made sure that it is one.
 [[nodiscard]] std::size_t character_length(std::string_view text);
 
 /// The words of a line, blanks between them.
 [[nodiscard]] std::vector<std::string_view> words_in(std::string_view line);
+
+/// The value of `key` in the first line of "key<separator>value" lines that has it, trimmed.
+[[nodiscard]] std::optional<std::string> value_in_lines(std::string_view text, std::string_view key,
+                                                        char separator = ':');
+/// The number that begins it: 123 of "MemTotal:  123 kB". Nothing: none does.
+[[nodiscard]] std::optional<std::uint64_t> number_in_lines(std::string_view text,
+                                                           std::string_view key);
+
+/// The numbers of a list as the kernel writes it, "0-3,8", ascending, each once; nothing: no such
+/// list, or one above 65535. And such a list.
+[[nodiscard]] std::optional<std::vector<int>> numbers_in_list(std::string_view text);
+[[nodiscard]] std::string number_list(const std::vector<int>& ascending);
 
 /// "SIGTERM (15)".
 [[nodiscard]] std::string signal_name(int signal);

@@ -207,6 +207,38 @@ TEST(ShortDuration, HasTwoUnitsAtMost) {
   EXPECT_EQ(short_duration(2h + 3min + 9s), "2h03m");
   EXPECT_EQ(short_duration(76h), "3d04h");
 }
+TEST(NumberInLines, IsOfTheWholeKey) {
+  constexpr std::string_view status =
+      "Name:\tVmRSS:\t1\nVmRSSX:\t3 kB\nVmRSS:\t  42 kB\nUid:\t7\t8\n";
+  EXPECT_EQ(number_in_lines(status, "VmRSS"), 42U);
+  EXPECT_EQ(number_in_lines(status, "Uid"), 7U);
+  EXPECT_EQ(number_in_lines(status, "Name"), std::nullopt);
+  EXPECT_EQ(number_in_lines(status, "Vm"), std::nullopt);
+  EXPECT_EQ(value_in_lines("home = /usr/bin\n", "home", '='), "/usr/bin");
+}
+TEST(HashOf, IsFnv1a) {
+  EXPECT_EQ(hash_of(""), 0xcbf29ce484222325U);
+  EXPECT_EQ(hash_of("foobar"), 0x85944171f73967e8U);
+  EXPECT_EQ(hash_of("bar", hash_of("foo")), hash_of("foobar"));
+}
+TEST(ParseHex, TakesDigitsAlone) {
+  EXPECT_EQ(parse_hex("10dE"), 0x10deU);
+  EXPECT_EQ(parse_hex("ffffffffffffffff"), ~std::uint64_t{0});
+  for (const char* wrong : {"", "-1", "+1", "0x1", "1g", " 1", "1ffffffffffffffff"}) {
+    EXPECT_FALSE(parse_hex(wrong)) << wrong;
+  }
+}
+TEST(NumbersInList, AreReadAndWrittenAsTheKernelDoes) {
+  EXPECT_THAT(*numbers_in_list("0-2,8,5-6,6\n"), testing::ElementsAre(0, 1, 2, 5, 6, 8));
+  EXPECT_EQ(number_list({0, 1, 2, 5, 8, 9}), "0-2,5,8-9");
+  EXPECT_EQ(number_list({}), "");
+  for (const char* wrong : {"", "a", "0-", "3-1", "1-2-3", "0-99999999999", "1,", "-1", "0 1"}) {
+    EXPECT_FALSE(numbers_in_list(wrong)) << wrong;
+  }
+  std::string again = "0-65535";
+  for (int i = 0; i < 100; ++i) again += ",0-65535";
+  EXPECT_FALSE(numbers_in_list(again));
+}
 TEST(NestingDepth, IgnoresBracketsInTexts) {
   EXPECT_EQ(nesting_depth(R"({"a":[1,{"b":"[[[\"[["}]})"), 3);
   EXPECT_EQ(nesting_depth("]]]"), 0);

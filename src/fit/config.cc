@@ -6,7 +6,6 @@
 #include "base/sentence.h"
 #include "base/text.h"
 #include "fit/parameters.h"
-#include "snapshot/json.h"
 
 namespace berth {
 
@@ -46,42 +45,42 @@ constexpr auto families = std::to_array<Family>({
     {.type = "roberta", .kind = Kind::bert, .tied = true},
 });
 
-std::string word_at(const ConfigJson& config, const char* key) {
+std::string word_at(const ForeignJson& config, const char* key) {
   const auto found = config.find(key);
   return found != config.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-bool is_set(const ConfigJson& config, const char* key) {
+bool is_set(const ForeignJson& config, const char* key) {
   const auto found = config.find(key);
   return found != config.end() && found->is_boolean() && found->get<bool>();
 }
 
 /// Nothing: no such key, or of another kind.
-const ConfigJson* object_at(const ConfigJson& config, const char* key) {
+const ForeignJson* object_at(const ForeignJson& config, const char* key) {
   const auto found = config.find(key);
   return found != config.end() && found->is_object() ? &*found : nullptr;
 }
 
-std::optional<std::uint64_t> number_at(const ConfigJson& config, const char* key) {
+std::optional<std::uint64_t> number_at(const ForeignJson& config, const char* key) {
   const auto found = config.find(key);
   return found == config.end() ? std::nullopt : number_in<std::uint64_t>(*found);
 }
 
 /// compressed-tensors (LLM Compressor) says it of groups of layers; the first is that of most.
-const ConfigJson* weights_of_groups(const ConfigJson& how) {
-  const ConfigJson* const groups = object_at(how, "config_groups");
-  const ConfigJson* const first = groups == nullptr ? nullptr : object_at(*groups, "group_0");
+const ForeignJson* weights_of_groups(const ForeignJson& how) {
+  const ForeignJson* const groups = object_at(how, "config_groups");
+  const ForeignJson* const first = groups == nullptr ? nullptr : object_at(*groups, "group_0");
   return first == nullptr ? nullptr : object_at(*first, "weights");
 }
 
 /// Nothing: a way of quantising whose bits it does not tell in words known here.
-std::optional<Precision> quantized_as(const ConfigJson& how) {
+std::optional<Precision> quantized_as(const ForeignJson& how) {
   if (!how.is_object()) return std::nullopt;
   if (is_set(how, "load_in_4bit")) return Precision::int4;
   if (is_set(how, "load_in_8bit")) return Precision::int8;
   if (word_at(how, "quant_method") == "fp8") return Precision::fp8;
   if (word_at(how, "quant_method") == "mxfp4") return Precision::int4;
-  const ConfigJson* const weights = weights_of_groups(how);
+  const ForeignJson* const weights = weights_of_groups(how);
   const auto number = weights != nullptr ? number_at(*weights, "num_bits")
                                          : number_at(how, "bits");  // GPTQ, AWQ, MLX
   if (number == 4) return Precision::int4;
@@ -90,33 +89,33 @@ std::optional<Precision> quantized_as(const ConfigJson& how) {
 }
 
 /// Nothing: not of 4 bits, or it does not say how.
-std::optional<FourBits> four_bits_in(const ConfigJson& config) {
+std::optional<FourBits> four_bits_in(const ForeignJson& config) {
   const auto with_bits = [](std::string_view name, double bits) {
     auto form = four_bits_called(name);
     if (form) form->least = form->most = bits;
     return form;
   };
   /// The share of a group. Nothing: no number that a group has.
-  const auto share = [](const ConfigJson& of, double bits) -> std::optional<double> {
+  const auto share = [](const ForeignJson& of, double bits) -> std::optional<double> {
     const auto size = number_at(of, "group_size");
     if (!size || *size == 0 || *size > most_inner) return std::nullopt;
     return bits / static_cast<double>(*size);
   };
-  if (const ConfigJson* const mlx = object_at(config, "quantization")) {
+  if (const ForeignJson* const mlx = object_at(config, "quantization")) {
     const auto more = share(*mlx, 32);
     if (number_at(*mlx, "bits") != 4 || !more) return std::nullopt;
     auto form = with_bits("mlx4", 4 + *more);
     if (form) form->embedding = form->head = 4 + *more;
     return form;
   }
-  const ConfigJson* const how = object_at(config, "quantization_config");
+  const ForeignJson* const how = object_at(config, "quantization_config");
   if (how == nullptr || quantized_as(*how) != Precision::int4) return std::nullopt;
   const std::string method = word_at(*how, "quant_method");
   if (method == "mxfp4") return four_bits_called(method);
   if (is_set(*how, "load_in_4bit")) {
     return with_bits("nf4", is_set(*how, "bnb_4bit_use_double_quant") ? 4.127 : 4.5);
   }
-  if (const ConfigJson* const weights = weights_of_groups(*how)) {
+  if (const ForeignJson* const weights = weights_of_groups(*how)) {
     const auto more = share(*weights, is_set(*weights, "symmetric") ? 16 : 20);
     return more ? with_bits("gptq", 4 + *more) : std::nullopt;
   }
@@ -126,7 +125,7 @@ std::optional<FourBits> four_bits_in(const ConfigJson& config) {
 }
 
 /// What it says its weights are kept in; nothing: it says nothing of it.
-std::optional<Precision> precision_said(const ConfigJson& config) {
+std::optional<Precision> precision_said(const ForeignJson& config) {
   for (const char* key : {"quantization_config", "quantization"}) {
     const auto how = config.find(key);
     const auto quantized = how == config.end() ? std::nullopt : quantized_as(*how);
@@ -199,7 +198,7 @@ CacheForm cache_of(const Family& family, const ModelShape& shape, Dimensions& fr
   return cache;
 }
 
-Result<Model> computed(const Family& family, const ConfigJson& config) {
+Result<Model> computed(const Family& family, const ForeignJson& config) {
   Dimensions from(config);
   const bool crosses = family.kind == Kind::t5 || family.kind == Kind::whisper;
   const ModelShape shape = crosses ? decoder_of(family, from) : shape_of(family, from);
@@ -237,8 +236,8 @@ Error unknown_family(std::string_view type) {
 }
 
 /// Text and images: what reads the images is counted beside the rest.
-Result<Model> of_two_parts(const ConfigJson& config, const std::string& type) {
-  const ConfigJson& text = config["text_config"];
+Result<Model> of_two_parts(const ForeignJson& config, const std::string& type) {
+  const ForeignJson& text = config["text_config"];
   const Family* family = family_called(type + "_text");
   if (family == nullptr) return std::unexpected(unknown_family(type));
   auto model = computed(*family, text);
@@ -256,10 +255,7 @@ Result<Model> of_two_parts(const ConfigJson& config, const std::string& type) {
 }  // namespace
 
 Result<Model> parse_model_config(std::string_view text) {
-  if (nesting_depth(text) > 50) {
-    return fail(ErrorCode::invalid, "it is nested too deep for a config.json");
-  }
-  const ConfigJson config = ConfigJson::parse(text, nullptr, false);
+  const ForeignJson config = parse_foreign_json(text);
   if (!config.is_object()) {
     return fail(ErrorCode::invalid, "it is no JSON object");
   }

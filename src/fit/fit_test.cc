@@ -74,7 +74,7 @@ TEST(ModelConfig, RefusesWhatIsNoModelAndSaysWhy) {
   EXPECT_THAT(why("[]"), HasSubstr("no JSON object"));
   EXPECT_THAT(why("{"), HasSubstr("no JSON object"));
   EXPECT_THAT(why("{}"), HasSubstr("no model_type"));
-  EXPECT_THAT(why(std::string(100'000, '[')), HasSubstr("nested too deep"));
+  EXPECT_THAT(why(std::string(100'000, '[')), HasSubstr("no JSON object"));
   EXPECT_THAT(why(R"({"model_type": "mamba"})"), HasSubstr("\"mamba\""));
   EXPECT_THAT(why(R"({"model_type": "llama"})"), HasSubstr("no num_hidden_layers"));
   const std::string start = R"({"model_type": "llama", "num_hidden_layers": 2, "vocab_size": 9,

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "snapshot/json.h"
-
 namespace berth {
 
 std::optional<std::uint64_t> Dimensions::find(const char* key, std::uint64_t most) {
@@ -48,7 +46,7 @@ std::optional<std::uint64_t> Dimensions::words(const char* key, std::string_view
   const auto found = config_.find(key);
   if (found == config_.end() || !found->is_array()) return std::nullopt;
   return static_cast<std::uint64_t>(std::ranges::count_if(
-      *found, [&](const ConfigJson& each) { return each.is_string() && each == word; }));
+      *found, [&](const ForeignJson& each) { return each.is_string() && each == word; }));
 }
 
 namespace {
@@ -274,7 +272,7 @@ std::uint64_t image_transformer(std::uint64_t c, std::uint64_t depth, std::uint6
   return 2 * c + 2 * (c * c + c) + depth * (6 * c + own + crossed + feed);
 }
 
-std::vector<std::uint64_t> numbers_in(const ConfigJson& config, const char* key) {
+std::vector<std::uint64_t> numbers_in(const ForeignJson& config, const char* key) {
   std::vector<std::uint64_t> all;
   const auto found = config.find(key);
   if (found == config.end() || !found->is_array() || found->size() > 16) return {};
@@ -288,7 +286,7 @@ std::vector<std::uint64_t> numbers_in(const ConfigJson& config, const char* key)
 
 }  // namespace
 
-std::optional<std::uint64_t> unet_parameters(const ConfigJson& config) {
+std::optional<std::uint64_t> unet_parameters(const ForeignJson& config) {
   Dimensions from(config);
   const auto widths = numbers_in(config, "block_out_channels");
   auto depths = numbers_in(config, "transformer_layers_per_block");

@@ -3,16 +3,14 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "fit/model.h"
 
 namespace berth {
-
-using ConfigJson = nlohmann::json;
 
 // Products of four dimensions stay below 2^63 with these, and no model is near them.
 inline constexpr std::uint64_t most_hidden = 1 << 18;
@@ -38,7 +36,7 @@ struct Family {
 /// Reads dimensions and remembers the first that is wrong.
 class Dimensions {
  public:
-  explicit Dimensions(const ConfigJson& config) : config_(config) {}
+  explicit Dimensions(const ForeignJson& config) : config_(config) {}
 
   std::optional<std::uint64_t> find(const char* key, std::uint64_t most);
   /// Under the first of the names that is there.
@@ -54,7 +52,7 @@ class Dimensions {
   [[nodiscard]] const Sentence& problem() const { return problem_; }
 
  private:
-  const ConfigJson& config_;
+  const ForeignJson& config_;
   Sentence problem_;
 };
 
@@ -63,6 +61,6 @@ class Dimensions {
 /// What a vision_config describes: patches, layers of attention with biases.
 [[nodiscard]] std::uint64_t vision_parameters(Dimensions& from);
 /// Stable Diffusion's UNet as diffusers writes it. Nothing: a key is missing or of another make.
-[[nodiscard]] std::optional<std::uint64_t> unet_parameters(const ConfigJson& config);
+[[nodiscard]] std::optional<std::uint64_t> unet_parameters(const ForeignJson& config);
 
 }  // namespace berth

@@ -2,19 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "fit/model.h"
-#include "snapshot/json.h"
 
 namespace berth {
 
 namespace {
-
-using HeaderJson = nlohmann::json;
 
 struct ElementType {
   std::string_view name;
@@ -42,7 +39,7 @@ std::unexpected<Error> no_header(const Sentence& why) {
   return fail(ErrorCode::invalid, "its header is not that of a safetensors file: {}", why);
 }
 
-std::optional<std::uint64_t> elements_of(const HeaderJson& shape) {
+std::optional<std::uint64_t> elements_of(const ForeignJson& shape) {
   if (!shape.is_array()) return std::nullopt;
   std::uint64_t count = 1;
   for (const auto& size : shape) {
@@ -62,7 +59,7 @@ bool holds_packed_words(std::string_view name, std::string_view type) {
 }
 
 /// Nothing: it is not as the format is.
-std::optional<StoredTensors> tensor_of(std::string_view called, const HeaderJson& tensor,
+std::optional<StoredTensors> tensor_of(std::string_view called, const ForeignJson& tensor,
                                        std::uint64_t data_size) {
   if (!tensor.is_object()) return std::nullopt;
   const auto type = tensor.find("dtype");
@@ -130,8 +127,7 @@ Result<std::uint64_t> safetensors_header_length(std::string_view first_bytes,
 }
 
 Result<StoredTensors> parse_safetensors_header(std::string_view json, std::uint64_t data_size) {
-  if (nesting_depth(json) > 20) return no_header(sentence("it is nested too deep"));
-  const HeaderJson header = HeaderJson::parse(json, nullptr, false);
+  const ForeignJson header = parse_foreign_json(json);
   if (!header.is_object()) return no_header(sentence("it is no JSON object"));
   StoredTensors all;
   for (const auto& [name, tensor] : header.items()) {
@@ -149,8 +145,7 @@ Result<std::vector<std::string>> parse_safetensors_index(std::string_view json) 
   const auto refuse = [](const Sentence& why) {
     return fail(ErrorCode::invalid, "it is no index of safetensors files: {}", why);
   };
-  if (nesting_depth(json) > 20) return refuse(sentence("it is nested too deep"));
-  const HeaderJson index = HeaderJson::parse(json, nullptr, false);
+  const ForeignJson index = parse_foreign_json(json);
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
     return refuse(sentence("it has no weight_map"));
   }
@@ -169,10 +164,9 @@ Result<std::vector<std::string>> parse_safetensors_index(std::string_view json) 
 }
 
 std::optional<std::uint64_t> total_size_in_index(std::string_view json) {
-  if (nesting_depth(json) > 20) return std::nullopt;
-  const HeaderJson index = HeaderJson::parse(json, nullptr, false);
+  const ForeignJson index = parse_foreign_json(json);
   if (!index.is_object() || !index.contains("metadata")) return std::nullopt;
-  const HeaderJson& about = index["metadata"];
+  const ForeignJson& about = index["metadata"];
   if (!about.is_object() || !about.contains("total_size")) return std::nullopt;
   const auto size = number_in<std::uint64_t>(about["total_size"]);
   if (!size || *size == 0 || *size > 8 * most_parameters) return std::nullopt;

@@ -81,11 +81,9 @@ Sentence why_step_aside(const ShimQuestion& question) {
   return {};
 }
 
-/// FNV-1a. A name only: the bytes themselves are compared.
+/// A name only: the bytes themselves are compared.
 std::string name_by_content(std::string_view bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
+  return fmt::format("{:016x}", hash_of(bytes));
 }
 
 bool dlopen_is_in_libdl(const std::string& glibc) {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "host_environment/host_facts.h"
 #include "host_environment/yaml.h"
@@ -59,7 +59,7 @@ constexpr auto keys = std::to_array<CdiKey>({
     {"hook", "timeout", ""},
 });
 
-std::string text_of(const nlohmann::json& object, const char* key) {
+std::string text_of(const ForeignJson& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   return object.is_object() && found != object.end() && found->is_string()
              ? found->get<std::string>()
@@ -67,15 +67,15 @@ std::string text_of(const nlohmann::json& object, const char* key) {
 }
 
 /// A member that is a list; empty: it has none.
-const nlohmann::json& list_of(const nlohmann::json& object, const char* key) {
-  static const nlohmann::json none = nlohmann::json::array();
+const ForeignJson& list_of(const ForeignJson& object, const char* key) {
+  static const ForeignJson none = ForeignJson::array();
   if (!object.is_object()) return none;
   const auto found = object.find(key);
   return found != object.end() && found->is_array() ? *found : none;
 }
 
-const nlohmann::json& object_of(const nlohmann::json& object, const char* key) {
-  static const nlohmann::json none = nlohmann::json::object();
+const ForeignJson& object_of(const ForeignJson& object, const char* key) {
+  static const ForeignJson none = ForeignJson::object();
   if (!object.is_object()) return none;
   const auto found = object.find(key);
   return found != object.end() && found->is_object() ? *found : none;
@@ -85,11 +85,11 @@ class SpecReader {
  public:
   explicit SpecReader(CdiSpec& spec) : spec_(spec) {}
 
-  void read(const nlohmann::json& root) {
+  void read(const ForeignJson& root) {
     check("spec", root, "");
     const std::string name = spec_.kind.substr(spec_.kind.find('/') + 1);  // npos + 1 is 0
     if (name.find('.') != name.npos) need("0.6.0", "kind");
-    for (const nlohmann::json& one : list_of(root, "devices")) read_device(one);
+    for (const ForeignJson& one : list_of(root, "devices")) read_device(one);
     (void)read_edits(object_of(root, "containerEdits"), "containerEdits");
   }
 
@@ -101,7 +101,7 @@ class SpecReader {
     spec_.needed_by = path;
   }
 
-  void check(std::string_view object, const nlohmann::json& value, const std::string& path) {
+  void check(std::string_view object, const ForeignJson& value, const std::string& path) {
     if (!value.is_object()) return;
     for (const auto& [key, member] : value.items()) {
       const std::string here = path.empty() ? key : path + "." + key;
@@ -115,7 +115,7 @@ class SpecReader {
     }
   }
 
-  void read_device(const nlohmann::json& value) {
+  void read_device(const ForeignJson& value) {
     CdiDevice device{.name = text_of(value, "name")};
     const std::string path = "devices[" + device.name + "]";
     check("device", value, path);
@@ -126,18 +126,18 @@ class SpecReader {
     if (!device.name.empty()) spec_.devices.push_back(std::move(device));
   }
 
-  std::vector<std::string> read_edits(const nlohmann::json& edits, const std::string& path) {
+  std::vector<std::string> read_edits(const ForeignJson& edits, const std::string& path) {
     check("edits", edits, path);
     std::vector<std::string> nodes;
-    for (const nlohmann::json& node : list_of(edits, "deviceNodes")) {
+    for (const ForeignJson& node : list_of(edits, "deviceNodes")) {
       check("node", node, path + ".deviceNodes");
       const std::string on_host = text_of(node, "hostPath");
       nodes.push_back(on_host.empty() ? text_of(node, "path") : on_host);
     }
-    for (const nlohmann::json& mount : list_of(edits, "mounts")) {
+    for (const ForeignJson& mount : list_of(edits, "mounts")) {
       check("mount", mount, path + ".mounts");
     }
-    for (const nlohmann::json& hook : list_of(edits, "hooks")) check("hook", hook, path + ".hooks");
+    for (const ForeignJson& hook : list_of(edits, "hooks")) check("hook", hook, path + ".hooks");
     return nodes;
   }
 

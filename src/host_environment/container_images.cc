@@ -2,9 +2,9 @@
 // the label of a run.
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "host_environment/environment.h"
@@ -25,9 +25,8 @@ class EngineQuestion {
   /// Empty: it did not answer, or said nothing.
   [[nodiscard]] std::string printed(std::vector<std::string> words) const {
     words.insert(words.begin(), program_);
-    const auto answer =
-        answer_of(words, environment_, value_of(environment_, "PATH").value_or(default_search_path),
-                  clock_, engines_patience, std::size_t{8} << 20);
+    const auto answer = answer_of(words, environment_, search_path_in(environment_), clock_,
+                                  engines_patience, std::size_t{8} << 20);
     const bool is_good = answer && answer->exit && *answer->exit == Exit{} && !answer->is_cut;
     return is_good ? answer->out : std::string();
   }
@@ -46,11 +45,11 @@ std::string version_in(std::string_view said) {
   return std::string(rest.substr(0, rest.find_first_not_of("0123456789.")));
 }
 
-std::optional<ContainerTools::Image> image_that_sets(const nlohmann::json& image,
+std::optional<ContainerTools::Image> image_that_sets(const ForeignJson& image,
                                                      const std::string& engine) {
   constexpr std::string_view wanted = "CUDA_VISIBLE_DEVICES=";
   if (!image.is_object()) return std::nullopt;
-  const auto config = image.value("Config", nlohmann::json::object());
+  const auto config = image.value("Config", ForeignJson::object());
   if (!config.is_object() || !config.contains("Env") || !config["Env"].is_array()) {
     return std::nullopt;
   }
@@ -78,7 +77,7 @@ void ask_for_images(const EngineQuestion& engine, const std::string& name, Conta
     if (!id.empty() && !is_known && words.size() < most_images + 2) words.push_back(id);
   }
   if (words.size() == 2) return;
-  const auto images = nlohmann::json::parse(engine.printed(words), nullptr, false);
+  const auto images = parse_foreign_json(engine.printed(words));
   if (!images.is_array()) return;
   for (const auto& image : images) {
     if (auto found = image_that_sets(image, name)) tools.images.push_back(*std::move(found));
@@ -95,10 +94,10 @@ void ask_for_labelled(const EngineQuestion& engine, const std::string& name,
     if (!trimmed(line).empty()) words.emplace_back(trimmed(line));
   }
   if (words.size() == 2) return;
-  const auto containers = nlohmann::json::parse(engine.printed(words), nullptr, false);
+  const auto containers = parse_foreign_json(engine.printed(words));
   if (!containers.is_array()) return;
-  const nlohmann::json::json_pointer id("/Id");
-  const nlohmann::json::json_pointer label("/Config/Labels/berth.run");
+  const ForeignJson::json_pointer id("/Id");
+  const ForeignJson::json_pointer label("/Config/Labels/berth.run");
   for (const auto& one : containers) {
     if (!one.contains(id) || !one[id].is_string()) continue;
     if (!one.contains(label) || !one[label].is_string()) continue;
@@ -110,8 +109,7 @@ void ask_for_labelled(const EngineQuestion& engine, const std::string& name,
 
 void ask_engines(const std::vector<std::string>& environment, ContainerTools& tools, Clock& clock) {
   for (const char* name : {"docker", "podman", "nerdctl"}) {
-    const auto path =
-        find_executable(name, value_of(environment, "PATH").value_or(default_search_path));
+    const auto path = find_executable(name, search_path_in(environment));
     if (!path) continue;
     const EngineQuestion engine(*path, environment, clock);
     std::string version = version_in(engine.printed({"--version"}));

@@ -194,17 +194,6 @@ std::vector<FrameworkFacts> framework_facts(const std::vector<std::string>& fold
 
 }  // namespace
 
-std::optional<std::string> value_in_lines(std::string_view text, std::string_view key,
-                                          char separator) {
-  for (const std::string_view line : split(text, '\n')) {
-    if (!line.starts_with(key)) continue;
-    const std::size_t at = line.find(separator);
-    if (at == line.npos || trimmed(line.substr(0, at)) != key) continue;
-    return std::string(trimmed(line.substr(at + 1)));
-  }
-  return std::nullopt;
-}
-
 MachineFacts gather_machine(const GatherRoots& roots) {
   MachineFacts facts;
   facts.instance_type = instance_type(roots.sys);
@@ -229,8 +218,7 @@ MachineFacts gather_machine(const GatherRoots& roots) {
     facts.cpu_count = why_absent(cpus.error());
   }
   const auto memory = read_file(roots.proc + "/meminfo");
-  const auto total = memory ? value_in_lines(*memory, "MemTotal", ':') : std::nullopt;
-  const auto kibibytes = total ? parse_unsigned(total->substr(0, total->find(' '))) : std::nullopt;
+  const auto kibibytes = memory ? number_in_lines(*memory, "MemTotal") : std::nullopt;
   facts.memory_total = kibibytes ? Reading<Bytes>(Bytes(*kibibytes << 10)) : Absent::failed;
   return facts;
 }

@@ -33,10 +33,6 @@ struct GatherRoots {
 [[nodiscard]] std::optional<PythonFacts> gather_python(const std::vector<std::string>& command,
                                                        const std::string& search_path);
 
-/// The value of `key` in the first line of "key<separator>value" lines that has it, trimmed.
-[[nodiscard]] std::optional<std::string> value_in_lines(std::string_view text, std::string_view key,
-                                                        char separator);
-
 /// "torch-2.3.1+cu121.dist-info": name and version; nothing: not such a name.
 [[nodiscard]] std::optional<std::pair<std::string, std::string>> package_from_directory(
     std::string_view name);

@@ -180,7 +180,7 @@ ToolkitFacts toolkit_facts(const HereQuestion& question, const std::string& sear
 }  // namespace
 
 Result<Manifest> gather_here(const HereQuestion& question, const Snapshot& looked, Clock& clock) {
-  const auto search_path = value_of(question.environment, "PATH").value_or("/usr/bin:/bin");
+  const auto search_path = search_path_in(question.environment);
   Manifest manifest{.working_directory = question.working_directory,
                     .started = clock.wall_now(),
                     .machine_id = first_line_of(question.root + "/etc/machine-id"),

@@ -21,7 +21,7 @@ class Git {
   Git(const std::string& root, const std::vector<std::string>& environment, Clock& clock,
       Duration patience)
       : root_(root),
-        search_path_(value_of(environment, "PATH").value_or(default_search_path)),
+        search_path_(search_path_in(environment)),
         // Without optional locks a background look does not get in the way of the user's own git.
         // Without protocols git does not fetch what a partial clone lacks.
         environment_(with_variables(environment, {{"GIT_OPTIONAL_LOCKS", "0"},
@@ -108,7 +108,7 @@ bool are_all_filtered(Git& git, const std::vector<std::string>& paths) {
 
 Reading<bool> is_git_dirty(const std::string& root, const std::vector<std::string>& environment,
                            Clock& clock) {
-  const std::string path = value_of(environment, "PATH").value_or(default_search_path);
+  const std::string path = search_path_in(environment);
   if (!find_executable("git", path)) return Absent::unsupported;
   Git git(root, environment, clock, std::chrono::seconds(2));
   const auto filtered = take_filters_away(git);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <thread>
 
+#include "base/control_group.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "host_environment/environment.h"
@@ -15,8 +16,7 @@ namespace berth {
 namespace {
 
 Reading<Bytes> kibibytes_of(std::string_view meminfo, std::string_view key) {
-  const auto value = value_in_lines(meminfo, key, ':');
-  const auto number = value ? parse_unsigned(value->substr(0, value->find(' '))) : std::nullopt;
+  const auto number = number_in_lines(meminfo, key);
   return number ? Reading<Bytes>(Bytes(*number << 10)) : Reading<Bytes>(Absent::unsupported);
 }
 
@@ -32,50 +32,10 @@ Reading<std::string> word_in(const std::string& path) {
               : Reading<std::string>(Absent::unsupported);
 }
 
-/// The control groups of this process, the innermost first, as folders; of the unified hierarchy
-/// or of one controller.
-std::vector<std::string> group_folders(const std::string& root, std::string_view controller) {
-  std::vector<std::string> folders;
-  const auto groups = read_file(root + "/proc/self/cgroup");
-  for (const std::string_view line :
-       groups ? split(*groups, '\n') : std::vector<std::string_view>()) {
-    const auto parts = split(line, ':');
-    if (parts.size() < 3) continue;
-    // The first version names several controllers of one hierarchy: "cpu,cpuacct".
-    const auto controllers = split(parts[1], ',');
-    const bool mine = controller.empty()
-                          ? parts[1].empty()
-                          : std::ranges::find(controllers, controller) != controllers.end();
-    if (!mine) continue;
-    const std::string base =
-        root + "/sys/fs/cgroup" + (controller.empty() ? "" : "/" + std::string(controller));
-    std::string path(parts[2] == "/" ? "" : parts[2]);
-    for (; !path.empty(); path.resize(path.rfind('/'))) folders.push_back(base + path);
-    folders.push_back(base);  // also what a container sees of its own
-  }
-  return folders;
+std::string own_groups(const std::string& root) {
+  return read_file(root + "/proc/self/cgroup").value_or("");
 }
-
-void read_quota(const std::string& root, Limits& limits) {
-  limits.cpu_quota = Absent::unsupported;
-  const auto tighten = [&](std::uint64_t quota, std::uint64_t period) {
-    if (period == 0) return;
-    const double cpus = static_cast<double>(quota) / static_cast<double>(period);
-    if (!limits.cpu_quota.get() || cpus < *limits.cpu_quota.get()) limits.cpu_quota = cpus;
-  };
-  for (const std::string& folder : group_folders(root, "")) {
-    const auto text = read_file(folder + "/cpu.max", 4096);  // "max 100000" or "200000 100000"
-    if (!text) continue;
-    const auto words = split(trimmed(*text), ' ');
-    const auto quota = parse_unsigned(words[0]);
-    if (quota && words.size() == 2) tighten(*quota, parse_unsigned(words[1]).value_or(0));
-  }
-  for (const std::string& folder : group_folders(root, "cpu")) {
-    const auto quota = number_in(folder + "/cpu.cfs_quota_us");
-    if (quota.get())
-      tighten(*quota.get(), number_in(folder + "/cpu.cfs_period_us").get().value_or(0));
-  }
-}
+std::string mounted_below(const std::string& root) { return root + "/sys/fs/cgroup"; }
 
 /// A control group's memory for files that nobody has read lately.
 std::optional<std::uint64_t> inactive_file(const std::string& folder) {
@@ -108,10 +68,10 @@ void read_memory_limit(const std::string& root, Limits& limits) {
         known ? Reading<Bytes>(Bytes(*now.get() - *cached))
               : (now.get() ? Reading<Bytes>(Absent::unsupported) : Reading<Bytes>(now.why()));
   };
-  for (const std::string& folder : group_folders(root, "")) {
+  for (const std::string& folder : group_folders(own_groups(root), "", mounted_below(root))) {
     tighten(folder + "/memory.max", folder + "/memory.current");
   }
-  for (const std::string& folder : group_folders(root, "memory")) {
+  for (const std::string& folder : group_folders(own_groups(root), "memory", mounted_below(root))) {
     tighten(folder + "/memory.limit_in_bytes", folder + "/memory.usage_in_bytes");
   }
 }
@@ -122,10 +82,7 @@ void read_open_files(const std::string& root, Limits& limits) {
   for (const std::string_view line : text ? split(*text, '\n') : std::vector<std::string_view>()) {
     constexpr std::string_view name = "Max open files";
     if (!line.starts_with(name)) continue;
-    std::vector<std::string_view> words;
-    for (const std::string_view word : split(line.substr(name.size()), ' ')) {
-      if (!word.empty()) words.push_back(word);
-    }
+    const auto words = words_in(line.substr(name.size()));
     if (words.size() < 2) return;
     if (const auto soft = parse_unsigned(words[0])) limits.open_files = *soft;
     if (const auto hard = parse_unsigned(words[1])) limits.open_files_hard = *hard;
@@ -134,29 +91,19 @@ void read_open_files(const std::string& root, Limits& limits) {
 
 void read_processors(const std::string& root, Limits& limits) {
   const auto list_at = [](const auto& text) {
-    const auto count = text ? count_in_list(*text) : std::nullopt;
-    return count ? Reading<std::uint64_t>(*count) : Reading<std::uint64_t>(Absent::unsupported);
+    const auto cpus = text ? numbers_in_list(*text) : std::nullopt;
+    return cpus ? Reading<std::uint64_t>(cpus->size())
+                : Reading<std::uint64_t>(Absent::unsupported);
   };
   limits.cpus_online = list_at(read_file(root + "/sys/devices/system/cpu/online", 4096));
   const auto status = read_file(root + "/proc/self/status", 1 << 16);
   limits.cpus_allowed =
       list_at(status ? value_in_lines(*status, "Cpus_allowed_list", ':') : std::nullopt);
-  read_quota(root, limits);
+  const auto quota = cpu_quota(own_groups(root), mounted_below(root));
+  limits.cpu_quota = quota ? Reading<double>(*quota) : Reading<double>(Absent::unsupported);
 }
 
 }  // namespace
-
-std::optional<std::uint64_t> count_in_list(std::string_view list) {
-  std::uint64_t count = 0;
-  for (const std::string_view part : split(trimmed(list), ',')) {
-    const std::size_t dash = part.find('-');
-    const auto first = parse_unsigned(part.substr(0, dash));
-    const auto last = dash == part.npos ? first : parse_unsigned(part.substr(dash + 1));
-    if (!first || !last || *last < *first || *last > 1'000'000) return std::nullopt;
-    count += *last - *first + 1;
-  }
-  return count;
-}
 
 unsigned threads_of_a_job(const std::string& root) {
   Limits limits;

@@ -27,8 +27,6 @@ enum class OpenWhich { control, all };
 /// Threads for one CPU job here: all of a small machine, a quarter of a large one. Never more than
 /// affinity and the control group's quota allow.
 [[nodiscard]] unsigned threads_of_a_job(const std::string& root);
-/// CPUs in a list as the kernel writes it, "0-3,8": 5.
-[[nodiscard]] std::optional<std::uint64_t> count_in_list(std::string_view list);
 
 [[nodiscard]] WorkingDirectory gather_directory(const std::string& path, const std::string& root,
                                                 Clock& clock);

@@ -2,11 +2,12 @@
 
 #include <yaml.h>
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "base/json.h"
 
 namespace berth {
 
@@ -28,7 +29,7 @@ class Parser {
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
 
-  Result<nlohmann::json> read() {
+  Result<ForeignJson> read() {
     if (!is_ready_) return fail(ErrorCode::io, "no memory to read YAML");
     for (;;) {
       yaml_event_t event;
@@ -46,7 +47,7 @@ class Parser {
  private:
   /// A list or a map that is being read; of a map, the key whose value comes next.
   struct Open {
-    nlohmann::json value;
+    ForeignJson value;
     std::optional<std::string> key = {};
   };
 
@@ -67,12 +68,12 @@ class Parser {
         if (open_.size() >= deepest) {
           return fail_at(event, ErrorCode::unsupported, "nested too deeply");
         }
-        open_.push_back({event.type == YAML_SEQUENCE_START_EVENT ? nlohmann::json::array()
-                                                                 : nlohmann::json::object()});
+        open_.push_back({event.type == YAML_SEQUENCE_START_EVENT ? ForeignJson::array()
+                                                                 : ForeignJson::object()});
         return {};
       case YAML_SEQUENCE_END_EVENT:
       case YAML_MAPPING_END_EVENT: {
-        nlohmann::json value = std::move(open_.back().value);
+        ForeignJson value = std::move(open_.back().value);
         open_.pop_back();
         return put(event, std::move(value));
       }
@@ -85,7 +86,7 @@ class Parser {
     }
   }
 
-  Result<void> put(const yaml_event_t& event, nlohmann::json value) {
+  Result<void> put(const yaml_event_t& event, ForeignJson value) {
     if (open_.empty()) {
       root_ = std::move(value);
       return {};
@@ -111,11 +112,11 @@ class Parser {
   bool is_ready_ = false;
   bool is_done_ = false;
   std::vector<Open> open_;
-  nlohmann::json root_;
+  ForeignJson root_;
 };
 
 }  // namespace
 
-Result<nlohmann::json> parse_yaml(std::string_view text) { return Parser(text).read(); }
+Result<ForeignJson> parse_yaml(std::string_view text) { return Parser(text).read(); }
 
 }  // namespace berth

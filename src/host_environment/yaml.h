@@ -1,16 +1,15 @@
 #pragma once
 // YAML as a tree of JSON, by libyaml: what files of containers and clusters are written in.
 
-#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
-#include "base/result.h"
+#include "base/json.h"
 
 namespace berth {
 
 /// The first document; every scalar is a string. JSON is YAML, too. invalid: says where.
 /// unsupported: aliases, which a small file can grow by without bound, and what is nested deeper
 /// than 64.
-[[nodiscard]] Result<nlohmann::json> parse_yaml(std::string_view text);
+[[nodiscard]] Result<ForeignJson> parse_yaml(std::string_view text);
 
 }  // namespace berth

@@ -49,7 +49,7 @@ Outcome read_request(const berth_request* request, Asked& asked) {
   put("name", known.name);
   put("kind", known.kind);
   constexpr std::size_t longest_request = 16 << 10;
-  if (asked.words.dump(-1, ' ', false, Json::error_handler_t::replace).size() > longest_request) {
+  if (json_line(asked.words).size() > longest_request) {
     return Failure(BERTH_E_INVALID, "the request is longer than any that makes sense");
   }
   asked.after_init = known.after_init != 0;

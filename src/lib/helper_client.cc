@@ -31,8 +31,6 @@ namespace {
 /// The one protocol that this library speaks.
 constexpr int protocol = 1;
 constexpr int socket_of_helper = 3;
-/// Ours nest to a tenth of that.
-constexpr int deepest_message = 128;
 constexpr std::size_t longest_message = 64 << 20;
 
 // --- which program -------------------------------------------------------------------------------
@@ -68,8 +66,7 @@ std::vector<std::string> candidates() {
     }
   }
   const char* path = ::secure_getenv("PATH");
-  for (const std::string_view folder :
-       split(path == nullptr ? "/usr/local/bin:/usr/bin" : path, ':')) {
+  for (const std::string_view folder : split(path == nullptr ? default_search_path : path, ':')) {
     // A relative folder means another program in each working directory.
     if (folder.starts_with('/')) all.push_back(std::string(folder) + "/berth");
   }
@@ -230,9 +227,7 @@ Message message_of(LineSocket::Line line, const std::string& program) {
     if (message.line.ends_with(',')) message.line.pop_back();
     message.line += '}';
   }
-  // What a parser builds is taken down by recursion.
-  const bool is_flat = nesting_depth(message.line) <= deepest_message;
-  if (is_flat) message.json = Json::parse(message.line, nullptr, false);
+  message.json = parse_json(message.line).value_or(Json());
   if (!message.json.is_object() || (has_look && !message.look)) {
     const std::string why = fmt::format(
         "hearing the helper: {} says what no berth does: {}; install both from one "
@@ -346,7 +341,7 @@ Result<void> HelperClient::hear_greeting(const Message& greeting) const {
 Result<void> HelperClient::ask(const Json& question) {
   Json all = question;
   all["protocol"] = protocol;
-  if (socket_.send(all.dump(-1, ' ', false, Json::error_handler_t::replace))) return {};
+  if (socket_.send(json_line(all))) return {};
   if (!has_greeted_) return {};  // receive() has its last words
   return std::unexpected(ended(program_));
 }

@@ -30,13 +30,13 @@ struct berth_look {
   std::shared_ptr<const berth::lib::ParsedLook> seen;
 
   /// What this process calls the devices that it sees, by their ids; null: not known.
-  berth::lib::Json visible;
+  berth::Json visible;
   pid_t host = 0;
-  [[nodiscard]] const berth::lib::Json& snapshot() const { return seen->known(); }
+  [[nodiscard]] const berth::Json& snapshot() const { return seen->known(); }
 };
 
 struct berth_answer {
-  berth::lib::Json placement;
+  berth::Json placement;
   std::string text;
 };
 

@@ -12,9 +12,6 @@ namespace berth::lib {
 
 namespace {
 
-/// Ours nest to a tenth of that. What a parser builds is taken down by recursion.
-constexpr int deepest = 128;
-
 /// The shorter before the longer: most names are told apart by their lengths.
 constexpr bool stands_before(std::string_view one, std::string_view other) {
   return one.size() != other.size() ? one.size() < other.size() : one < other;
@@ -85,7 +82,7 @@ class Sieve {
         if (is_at_colon() && !keep_(word)) leave_out(begin);
         continue;
       }
-      if ((c == '{' || c == '[') && ++depth > deepest) return std::nullopt;
+      if ((c == '{' || c == '[') && ++depth > deepest_json) return std::nullopt;
       if (c == '}' || c == ']') --depth;
       ++at_;
     }
@@ -163,7 +160,7 @@ bool is_snapshot(const Json& json) {
 
 Json sifted(std::string_view text, Sieve::Keep* keep) {
   const auto kept = Sieve(text, keep).kept();
-  return kept ? Json::parse(*kept, nullptr, false) : Json();
+  return kept ? parse_json(*kept).value_or(Json()) : Json();
 }
 
 /// The words of a command stand in its JSON one by one; the look keeps them as one text.
@@ -207,7 +204,7 @@ const Json& ParsedLook::processes() const {
 const Json& ParsedLook::whole() const {
   const std::lock_guard lock(mutex_);
   if (!whole_.is_null()) return whole_;
-  Json all = nesting_depth(text_) > deepest ? Json() : Json::parse(text_, nullptr, false);
+  Json all = parse_json(text_).value_or(Json());
   whole_ = is_snapshot(all) ? std::move(all) : Json::object();
   return whole_;
 }

@@ -5,15 +5,12 @@
 #include <array>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
-#include "base/json_members.h"
+#include "base/json.h"
 
 namespace berth::lib {
-
-using Json = nlohmann::basic_json<JsonMembers>;
 
 /// The readings that berth_device has, by their keys in doc/METRICS.md.
 inline constexpr auto fields_of_device = std::to_array<std::string_view>(

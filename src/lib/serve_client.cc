@@ -179,8 +179,8 @@ const std::optional<Json>& ServeClient::visible() {
   visible_.reset();
   const auto answer = ask(asked);
   if (!answer) socket_.close();  // what it says yet is no answer to the next question
-  if (answer && answer->is_given && nesting_depth(answer->body) <= deepest_answer) {
-    const Json told = Json::parse(answer->body, nullptr, false);
+  if (answer && answer->is_given) {
+    const Json told = parse_json(answer->body, deepest_answer).value_or(Json());
     const auto numbers = told.is_object() ? told.find("numbers") : told.end();
     if (told.is_object() && numbers != told.end()) visible_.emplace(*numbers);
   }

@@ -53,16 +53,8 @@ struct PciAddress {
   std::uint64_t function = 0;
 };
 
-std::optional<std::uint64_t> parse_hex(std::string_view text, std::size_t most_digits) {
-  if (text.empty() || text.size() > most_digits) return std::nullopt;
-  std::uint64_t value = 0;
-  for (const char c : text) {
-    const char l = lower(c);
-    const bool digit = l >= '0' && l <= '9';
-    if (!digit && (l < 'a' || l > 'f')) return std::nullopt;
-    value = value * 16 + static_cast<std::uint64_t>(digit ? l - '0' : l - 'a' + 10);
-  }
-  return value;
+std::optional<std::uint64_t> parse_digits(std::string_view text, std::size_t most) {
+  return text.size() <= most ? parse_hex(text) : std::nullopt;
 }
 
 /// "[domain:]bus:device.function", hexadecimal.
@@ -71,13 +63,13 @@ std::optional<PciAddress> parse_pci_address(std::string_view text) {
   if (parts.size() != 2 && parts.size() != 3) return std::nullopt;
   PciAddress address;
   if (parts.size() == 3) {
-    address.domain = parse_hex(parts[0], 8);
+    address.domain = parse_digits(parts[0], 8);
     if (!address.domain) return std::nullopt;
   }
   const auto slot = split(parts.back(), '.');
-  const auto bus = parse_hex(parts[parts.size() - 2], 2);
-  const auto device = parse_hex(slot[0], 2);
-  const auto function = slot.size() == 2 ? parse_hex(slot[1], 1) : std::nullopt;
+  const auto bus = parse_digits(parts[parts.size() - 2], 2);
+  const auto device = parse_digits(slot[0], 2);
+  const auto function = slot.size() == 2 ? parse_digits(slot[1], 1) : std::nullopt;
   if (!bus || !device || !function) return std::nullopt;
   address.bus = *bus;
   address.device = *device;

@@ -236,16 +236,11 @@ bool is_to_be_had(const Device& device, std::string_view user, const Snapshot& s
 
 /// "0-3" as 0, 1, 2, 3; any other word as it is.
 std::vector<std::string> entries_of(const std::string& word) {
-  constexpr std::uint64_t most = 64;
-  const std::size_t dash = word.find('-');
-  const auto first = parse_unsigned(std::string_view(word).substr(0, dash));
-  const auto last =
-      dash == word.npos ? std::nullopt : parse_unsigned(std::string_view(word).substr(dash + 1));
-  if (!first || !last || *last < *first || *last - *first >= most) return {word};
+  constexpr std::size_t most = 64;
+  const auto numbers = numbers_in_list(word);
+  if (!numbers || numbers->size() > most) return {word};
   std::vector<std::string> entries;
-  for (std::uint64_t number = *first; number <= *last; ++number) {
-    entries.push_back(std::to_string(number));
-  }
+  for (const int number : *numbers) entries.push_back(std::to_string(number));
   return entries;
 }
 

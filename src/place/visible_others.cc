@@ -331,11 +331,8 @@ std::vector<VisibleVariable> other_variables(const VisibleSettings& settings,
   std::vector<VisibleVariable> found;
   const bool has_cuda = has_any(cuda(), snapshot);
   for (const DeviceKindFacts& facts : device_kinds()) {
-    const bool is_first = facts.runtime == Runtime::none || &facts == &facts_of(facts.runtime);
-    const bool is_cudas = facts.runtime == Runtime::cuda;
-    if (facts.visible_variable.empty() || !is_first || is_cudas || !has_any(facts, snapshot)) {
-      continue;
-    }
+    const bool is_other = facts.runtime != Runtime::cuda && speaks_for_runtime(facts);
+    if (!is_other || facts.visible_variable.empty() || !has_any(facts, snapshot)) continue;
     const std::size_t before = found.size();
     add_own(found, facts, has_cuda, settings, snapshot);
     if (facts.second_variable.empty()) continue;

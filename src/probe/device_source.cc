@@ -114,7 +114,7 @@ bool has_cards(const SourceFacts& source, const Sources& sources, const pci::Mak
 
 /// Whether the bus has a function of this maker.
 bool has_function_of(std::string_view vendor, const Sources& sources, const pci::Makers& makers) {
-  if (makers) return pci::may_have(makers, pci::parse_hex(vendor).value_or(0));
+  if (makers) return pci::may_have(makers, pci::parse_id(vendor).value_or(0));
   const std::string folder = sources.sys + "/bus/pci/devices";
   const auto entries = list_directory(folder);
   return entries && std::ranges::any_of(*entries, [&](const std::string& entry) {

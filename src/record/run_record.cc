@@ -28,20 +28,6 @@ Result<std::string> read_in(const RunRecord& run, std::string_view file, std::si
   return read_file_of(run.owner, run.directory, std::string(file), limit);
 }
 
-/// FNV-1a: spreads its input well enough for names that need not resist an attacker.
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char one : text) {
-    hash = (hash ^ static_cast<unsigned char>(one)) * 1099511628211ULL;
-  }
-  return hash;
-}
-
-bool lives(const ProcessId& process) {
-  const auto now = read_process_stat(process.pid, "/proc");
-  return now && now->id == process && now->state != 'Z';
-}
-
 /// The job outlives a keeper that was killed together with its heir.
 bool job_lives(const RunRecord& run) { return run.manifest.job && lives(*run.manifest.job); }
 

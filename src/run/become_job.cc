@@ -47,8 +47,8 @@ std::vector<std::string> command_to_execute(const KeeperTask& task) {
     }
   }
   // By its name where it still has one: that is what lists of processes show.
-  const std::string program = read_link("/proc/self/exe").value_or("");
-  return rank_launcher_words(is_there(program) ? program : "/proc/self/exe", plan, job.command);
+  const std::string program = read_link(link_to_program).value_or("");
+  return rank_launcher_words(is_there(program) ? program : link_to_program, plan, job.command);
 }
 }  // namespace
 
@@ -90,8 +90,7 @@ Error become_job(const KeeperTask& task) {
   std::vector<std::string> environment = task.environment;
   std::erase_if(environment,
                 [](const std::string& one) { return one.starts_with(rank_node_variable); });
-  const Error failed = execute(command, environment,
-                               value_of(task.environment, "PATH").value_or(default_search_path));
+  const Error failed = execute(command, environment, search_path_in(task.environment));
   if (failed.code() == ErrorCode::not_found) return failed;
   return {ErrorCode::no_permission, failed.said()};
 }

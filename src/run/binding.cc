@@ -13,25 +13,8 @@
 namespace berth {
 
 namespace {
-constexpr int most_cpus = CPU_SETSIZE;
 constexpr int mpol_preferred = 1;  // linux/mempolicy.h
 }  // namespace
-
-std::optional<std::vector<int>> parse_cpu_list(std::string_view text) {
-  std::vector<int> cpus;
-  for (const std::string_view part : split(trimmed(text), ',')) {
-    const auto ends = split(part, '-');
-    const auto first = parse_unsigned(ends[0]);
-    const auto last = ends.size() == 2 ? parse_unsigned(ends[1]) : first;
-    if (ends.size() > 2 || !first || !last || *last < *first || *last >= most_cpus) {
-      return std::nullopt;
-    }
-    for (auto cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<int>(cpu));
-  }
-  std::ranges::sort(cpus);
-  cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
-  return cpus;
-}
 
 Result<Binding> plan_binding(const std::vector<DeviceId>& devices, const Snapshot& snapshot) {
   Binding binding;
@@ -41,8 +24,8 @@ Result<Binding> plan_binding(const std::vector<DeviceId>& devices, const Snapsho
     if (device != nullptr && device->parent) device = find_device(*device->parent, snapshot);
     const auto text = device == nullptr ? Reading<std::string>(Absent::failed)
                                         : device->details.get<std::string>(Detail::cpu_affinity);
-    const auto cpus = text.get() ? parse_cpu_list(*text.get()) : std::nullopt;
-    if (!cpus || cpus->empty()) {
+    const auto cpus = text.get() ? numbers_in_list(*text.get()) : std::nullopt;
+    if (!cpus || cpus->back() >= CPU_SETSIZE) {
       return fail(ErrorCode::unsupported,
                   "the job is not bound: which CPUs are close to device {} is not known",
                   printable(id.text()));

@@ -3,16 +3,12 @@
 // to. The data that it loads then goes the short way to them.
 
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "snapshot/snapshot.h"
 
 namespace berth {
-
-/// "0-3,8" of the kernel; nothing: no such list.
-[[nodiscard]] std::optional<std::vector<int>> parse_cpu_list(std::string_view text);
 
 struct Binding {
   std::vector<int> cpus;    // of all its devices together, ascending

@@ -25,13 +25,6 @@ Snapshot two_nodes() {
   return builder.build();
 }
 
-TEST(Binding, ReadsTheKernelsLists) {
-  EXPECT_THAT(*parse_cpu_list("0-2,8,5-6\n"), ElementsAre(0, 1, 2, 5, 6, 8));
-  for (const char* wrong : {"", "a", "3-1", "1-2-3", "0-99999999", "1,"}) {
-    EXPECT_FALSE(parse_cpu_list(wrong)) << wrong;
-  }
-}
-
 TEST(Binding, IsToTheNodeOfTheDevices) {
   const Snapshot host = two_nodes();
   const auto one = plan_binding({DeviceId("B")}, host);

@@ -118,8 +118,7 @@ bool may_have_other_packages(const PythonFacts& python, const RunOptions& option
 
 /// One "name version" a line.
 int write_packages(const RunOptions& options) {
-  const auto python = gather_python(
-      options.job.command, value_of(options.environment, "PATH").value_or(default_search_path));
+  const auto python = gather_python(options.job.command, search_path_in(options.environment));
   if (!python || may_have_other_packages(*python, options)) return 0;
   for (const auto& [name, version] : python->packages) {
     if (!write_all(STDOUT_FILENO, name + " " + version + "\n")) return 1;

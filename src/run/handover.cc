@@ -87,13 +87,14 @@ std::optional<EndNews> end_news_in(std::string_view line) { return end_behind("e
 std::optional<EndNews> runs_on_in(std::string_view line) { return end_behind("runs_on", line); }
 
 int exit_code_of_no_start(const Error& error) {
-  if (error.code() == ErrorCode::not_found) return 127;
-  return error.code() == ErrorCode::no_permission ? 126 : 125;
+  if (error.code() == ErrorCode::not_found) return exit_code::not_found;
+  if (error.code() == ErrorCode::no_permission) return exit_code::cannot_execute;
+  return exit_code::berth_failed;
 }
 
-ErrorCode reason_of_no_start(int exit_code) {
-  if (exit_code == 127) return ErrorCode::not_found;
-  return exit_code == 126 ? ErrorCode::no_permission : ErrorCode::io;
+ErrorCode reason_of_no_start(int code) {
+  if (code == exit_code::not_found) return ErrorCode::not_found;
+  return code == exit_code::cannot_execute ? ErrorCode::no_permission : ErrorCode::io;
 }
 
 Manifest manifest_left(const RecordWriter* record, const Manifest& begun) {

@@ -125,7 +125,8 @@ Result<std::vector<std::string>> files_of(const Device& device, const Device& ca
                 file, kind.file_maker, *minor);
   }
   for (const auto& [file, address] : facts.display_files) {
-    if (card.pci_address.get() == "0000" + address) files.push_back(file);
+    const auto known = normal_pci_address(address);
+    if (known && card.pci_address.get() == known) files.push_back(file);
   }
   return files;
 }

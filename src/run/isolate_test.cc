@@ -96,6 +96,17 @@ TEST(PlanOfIsolation, ClosesEachOtherCardByItsMinorNumberNotItsIndex) {
                                 Contains("/dev/dri/by-path")));
 }
 
+TEST(PlanOfIsolation, KnowsACardsDisplayInADomainOfFiveDigits) {
+  Snapshot host = four_cards();
+  host.devices[1].pci_address = std::string("00010000:02:00.0");
+  IsolationFacts facts = facts_of_server();
+  facts.display_files[0].second = "10000:02:00.0";
+  const auto plan = plan_isolation({DeviceId("GPU-b")}, host, facts);
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_THAT(plan->own, Contains("/dev/dri/card0"));
+  EXPECT_THAT(plan->own, Not(Contains("/dev/dri/renderD128"))) << "that is another card's now";
+}
+
 TEST(PlanOfIsolation, ClosesTheCardsOfEachKind) {
   IsolationFacts facts = facts_of_server();
   facts.files.emplace_back("/dev/cambricon_ctl");

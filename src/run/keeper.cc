@@ -209,7 +209,7 @@ class Keeper {
 
   void container_over(const std::optional<Exit>& exit) {
     is_exit_known_ = exit.has_value();
-    step(JobEnded{exit.value_or(Exit{.code = exit_of_unknown_end})});
+    step(JobEnded{exit.value_or(Exit{.code = exit_code::berth_failed})});
   }
 
   [[nodiscard]] bool container_may_live() const { return container_ && container_->may_live(); }
@@ -389,7 +389,7 @@ class Keeper {
     run.end = end_;
     // The heir does not judge: where that killed its keeper, the end is written all the same.
     const bool judges = badly && task_.services->memory && to_heir_.is_open();
-    if (const auto held = judges ? task_.services->memory(run) : std::nullopt) {
+    if (const auto held = judges ? memory_verdict(task_.services->memory, run) : std::nullopt) {
       note({std::string(out_of_gpu_memory_event), *held});
       end_.died_of = out_of_gpu_memory;
     }

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <cstdint>
 
@@ -37,15 +36,6 @@ struct Heard {
   pid_t sender = 0;
   Instant at;
 };
-
-/// The value behind this name in /proc/PID/status; empty: it is not there.
-std::string_view value_in(std::string_view status, std::string_view name) {
-  const std::string begin = fmt::format("\n{}:\t", name);
-  const std::size_t at = status.find(begin);
-  if (at == status.npos) return {};
-  const std::string_view value = status.substr(at + begin.size());
-  return value.substr(0, value.find('\n'));
-}
 
 /// A second member of the launcher's process group that only listens. A signal that it gets, too,
 /// was sent to the group (`kill %1`, a shell that passes on SIGHUP). So the job has had it already.
@@ -120,10 +110,8 @@ class GroupSignalListener {
   [[nodiscard]] bool has_yet_to_hear(int signal) const {
     const auto status = read_proc_file(fmt::format("/proc/{}/status", pid_));
     if (!status) return false;
-    const std::string_view digits = value_in(*status, "ShdPnd");
-    std::uint64_t pending = 0;
-    std::from_chars(digits.data(), digits.data() + digits.size(), pending, 16);
-    const std::string_view state = value_in(*status, "State");
+    const auto pending = parse_hex(value_in_lines(*status, "ShdPnd").value_or("")).value_or(0);
+    const std::string state = value_in_lines(*status, "State").value_or("");
     if (state.starts_with('T')) {
       if (const auto self = identify_process(pid_)) (void)send_signal(*self, SIGCONT);
     }
@@ -270,7 +258,7 @@ class Launcher {
     const auto living = identify_process(report_.job->pid, task_.proc);
     if (done_ || (living && *living == *report_.job)) return;
     // The keeper took the job's end and was killed before it could tell.
-    report_.exit = Exit{.code = exit_of_unknown_end};
+    report_.exit = Exit{.code = exit_code::berth_failed};
     done_ = true;
   }
 

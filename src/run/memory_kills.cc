@@ -1,7 +1,9 @@
 #include "run/memory_kills.h"
 
 #include <csignal>
+#include <exception>
 
+#include "base/control_group.h"
 #include "base/fd.h"
 #include "base/sentence.h"
 #include "base/text.h"
@@ -32,6 +34,14 @@ std::string above_of_ours(const std::string& file) {
 
 }  // namespace
 
+std::optional<Sentence> memory_verdict(const MemoryJudge& judge, const RunRecord& run) {
+  try {
+    return judge(run);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
 std::optional<std::uint64_t> oom_kills_in(std::string_view text) {
   constexpr std::string_view name = "oom_kill ";
   for (const std::string_view line : split(text, '\n')) {
@@ -42,16 +52,10 @@ std::optional<std::uint64_t> oom_kills_in(std::string_view text) {
 
 std::optional<std::string> memory_group(std::string_view cgroup_text) {
   std::optional<std::string> unified;
-  for (const std::string_view line : split(cgroup_text, '\n')) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = line.find(':', first + 1);
-    if (first == std::string_view::npos || second == std::string_view::npos) continue;
-    const std::string_view controllers = line.substr(first + 1, second - first - 1);
-    const std::string path(line.substr(second + 1));
-    for (const std::string_view controller : split(controllers, ',')) {
-      if (controller == "memory") return "/memory" + path + "/memory.oom_control";
-    }
-    if (line.starts_with("0::")) unified = path + "/memory.events";
+  for (const ControlGroup& group : control_groups_in(cgroup_text)) {
+    const std::string path(group.path);
+    if (group.has("memory")) return "/memory" + path + "/memory.oom_control";
+    if (group.controllers.empty()) unified = path + "/memory.events";
   }
   return unified;
 }

@@ -9,6 +9,7 @@
 
 #include "base/note.h"
 #include "base/process.h"
+#include "run/run.h"
 
 namespace berth {
 
@@ -28,6 +29,11 @@ struct MemoryKills {
 /// well.
 [[nodiscard]] std::optional<Note> memory_kill_event(const MemoryKills& before,
                                                     const MemoryKills& after, const Exit& exit);
+
+/// What the judge says of a run. It reads what the job printed: a mistake of ours in that is
+/// nothing, and must not cost the run its end.
+[[nodiscard]] std::optional<Sentence> memory_verdict(const MemoryJudge& judge,
+                                                     const RunRecord& run);
 
 /// "oom_kill 3" among the lines of such a counter file; nothing: it has no such line.
 [[nodiscard]] std::optional<std::uint64_t> oom_kills_in(std::string_view text);

@@ -101,8 +101,7 @@ class Run {
   /// A mistyped command is told at once, not after hours in the queue.
   std::optional<Error> preflight() const {
     if (job_.command.empty()) return Error(ErrorCode::not_found, "no command was given");
-    const auto found = find_executable(
-        job_.command.front(), value_of(options_.environment, "PATH").value_or(default_search_path));
+    const auto found = find_executable(job_.command.front(), search_path_in(options_.environment));
     if (!found) return found.error();
     if (!options_.retry_of.empty()) return std::nullopt;  // it was said at the first start
     const auto container = read_container_command(job_.command);

@@ -216,14 +216,11 @@ struct RunOutcome {
   std::optional<NextMemory> next_memory;
 };
 
-/// The exit code for a job that did not start, as env(1) has it. not_found: 127. no_permission: 126
-/// (it is there and cannot be executed). All else is our own failure: 125.
+/// The exit code for a job that did not start, as env(1) has it. All but not_found and
+/// no_permission (it is there and cannot be executed) is our own failure.
 [[nodiscard]] int exit_code_of_no_start(const Error& error);
-/// The exit code of `berth run` where nobody saw how the job ended. It is the code of all that went
-/// wrong on our side, not the job's.
-inline constexpr int exit_of_unknown_end = 125;
 /// The other way round, for a code that came through a pipe.
-[[nodiscard]] ErrorCode reason_of_no_start(int exit_code);
+[[nodiscard]] ErrorCode reason_of_no_start(int code);
 
 /// The whole of `berth run`. The outer Result is for what went wrong before a job could start.
 [[nodiscard]] Result<RunOutcome> run_job(const RunOptions& options, const RunServices& services,

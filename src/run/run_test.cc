@@ -407,7 +407,7 @@ class MemoryKillsOfARun : public ::testing::Test {
   }
 
   /// The kinds of the events of a run of `sh -c script`, with $1 the counter.
-  std::vector<std::string> events_after(const std::string& script) {
+  std::vector<std::string> events_after(const std::string& script, const MemoryJudge& judge = {}) {
     const RunOptions options{.job = {.command = {"/bin/sh", "-c", script, "sh", counter_},
                                      .request = {},
                                      .where = RunWhere::cpu},
@@ -416,20 +416,22 @@ class MemoryKillsOfARun : public ::testing::Test {
                              .working_directory = folder_.path(),
                              .state_directory = folder_ / "state",
                              .sys = folder_ / "sys"};
-    run_in_a_child(options);
+    run_in_a_child(options, judge);
     std::vector<std::string> kinds;
     const auto runs = list_runs(options.state_directory);
     if (!runs || runs->runs.empty()) return {"no record"};
-    for (const RunEvent& event : events_of(runs->runs.front())) kinds.push_back(event.kind);
+    const RunRecord& run = runs->runs.front();
+    for (const RunEvent& event : events_of(run)) kinds.push_back(event.kind);
+    if (run.end && run.end->known) kinds.push_back("exit " + std::to_string(run.end->exit.code));
     return kinds;
   }
 
   /// A launcher gives its input and output to the job, which are the test program's here.
-  static void run_in_a_child(const RunOptions& options) {
+  static void run_in_a_child(const RunOptions& options, const MemoryJudge& judge) {
     const auto child = fork_process([&] {
       SystemClock clock;
-      const auto outcome =
-          run_job(options, {.clock = clock, .look = {}, .faults = {}, .sight = {}}, {});
+      const auto outcome = run_job(
+          options, {.clock = clock, .look = {}, .faults = {}, .sight = {}, .memory = judge}, {});
       return outcome ? 0 : 1;
     });
     ASSERT_TRUE(child);
@@ -449,6 +451,15 @@ TEST_F(MemoryKillsOfARun, AreWrittenDownWhereItEndedBadly) {
 TEST_F(MemoryKillsOfARun, AreNobodysWhereItEndedWellOrNoneWasCounted) {
   EXPECT_THAT(events_after("exit 1"), Not(Contains("oom_kill")));
   EXPECT_THAT(events_after("echo oom_kill 5 > \"$1\""), Not(Contains("oom_kill")));
+}
+
+TEST_F(MemoryKillsOfARun, AMistakeInTheJudgeCostsNoExitCode) {
+  const auto mistaken = [](const RunRecord&) -> std::optional<Sentence> { throw std::bad_alloc(); };
+  EXPECT_EQ(memory_verdict(mistaken, {}), std::nullopt);
+  EXPECT_THAT(events_after("exit 3", mistaken),
+              testing::AllOf(Contains("exit 3"), Not(Contains("keeper_killed"))));
+  EXPECT_THAT(events_after("exit 1", [](auto&) { return sentence("its memory was used up"); }),
+              Contains(std::string(out_of_gpu_memory_event)));
 }
 
 TEST(Packages, AreReadFromTheirDirectoriesNames) {

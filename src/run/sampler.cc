@@ -100,8 +100,7 @@ class Sampler {
     manifest.machine =
         gather_machine({.proc = options.proc, .sys = options.sys, .etc = options.etc});
     manifest.git = gather_git(options.working_directory);
-    manifest.python = gather_python(
-        options.job.command, value_of(options.environment, "PATH").value_or(default_search_path));
+    manifest.python = gather_python(options.job.command, search_path_in(options.environment));
     write_manifest();
   }
 

@@ -154,11 +154,8 @@ Result<std::vector<SweepPoint>> points_of(const std::vector<SweepParameter>& par
 
 std::string sweep_id(const std::vector<SweepParameter>& parameters,
                      const std::vector<std::string>& words, std::string_view folder) {
-  std::uint64_t mark = 14695981039346656037ULL;  // FNV-1a
-  const auto add = [&mark](std::string_view text) {
-    for (const char c : text) mark = (mark ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-    mark = (mark ^ 0xffU) * 1099511628211ULL;
-  };
+  std::uint64_t mark = hash_of("");
+  const auto add = [&mark](std::string_view text) { mark = hash_of("\xff", hash_of(text, mark)); };
   add(folder);
   for (const SweepParameter& one : parameters) {
     add(one.name);

@@ -30,14 +30,6 @@ std::vector<pid_t> pids_in(const std::string& proc) {
   return pids;
 }
 
-/// "read_bytes: 4096" in /proc/PID/io.
-std::optional<std::uint64_t> io_line(std::string_view text, std::string_view key) {
-  for (const std::string_view line : split(text, '\n')) {
-    if (line.starts_with(key)) return parse_unsigned(trimmed(line.substr(key.size())));
-  }
-  return std::nullopt;
-}
-
 std::uint64_t sum_or_zero(std::optional<std::uint64_t> a, std::optional<std::uint64_t> b) {
   return a.value_or(0) + b.value_or(0);
 }
@@ -124,13 +116,9 @@ std::vector<ProcessId> descendants_of(pid_t process, const std::string& proc) {
 }
 
 std::optional<uid_t> user_of(pid_t pid, const std::string& proc) {
-  constexpr std::string_view key = "\nUid:\t";
   const auto status = read_file(proc + "/" + std::to_string(pid) + "/status", 1 << 16);
-  const std::size_t at = status ? status->find(key) : std::string::npos;
-  if (at == std::string::npos) return std::nullopt;
-  const std::string_view rest = std::string_view(*status).substr(at + key.size());
-  const auto uid = parse_unsigned(rest.substr(0, rest.find('\t')));
-  return uid ? std::optional(static_cast<uid_t>(*uid)) : std::nullopt;
+  const auto uid = status ? number_in_lines(*status, "Uid") : std::nullopt;
+  return uid && std::in_range<uid_t>(*uid) ? std::optional(static_cast<uid_t>(*uid)) : std::nullopt;
 }
 
 std::vector<std::string> command_of(pid_t pid, const std::string& proc) {
@@ -329,8 +317,8 @@ TreeWatch::TreeUse TreeWatch::look() {
       seen.pids.push_back(one->first);
       pages += stat->resident_pages;
       if (const auto io = read_file(proc_ + "/" + std::to_string(one->first) + "/io", 4096)) {
-        member.read = io_line(*io, "read_bytes:");
-        member.written = io_line(*io, "write_bytes:");
+        member.read = number_in_lines(*io, "read_bytes");
+        member.written = number_in_lines(*io, "write_bytes");
       }
     }
     io_known = io_known || member.read.has_value();

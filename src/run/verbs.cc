@@ -35,10 +35,7 @@ bool is_somebody_elses(const ProcessId& process, const RunRecord& run, const std
 /// Whether this process that the record names is there. What a record says its owner may have
 /// written by hand: root is not to be sent after somebody else.
 bool is_there(const RunRecord& run, const ProcessId& process, const std::string& proc) {
-  if (process.pid <= 0) return false;
-  const auto living = read_process_stat(process.pid, proc);
-  if (!living || living->id != process || living->state == 'Z') return false;
-  return !is_somebody_elses(process, run, proc);
+  return process.pid > 0 && lives(process, proc) && !is_somebody_elses(process, run, proc);
 }
 
 /// A run as it is now: a keeper that was killed has left its place to another.
@@ -167,17 +164,15 @@ bool was_killed(const RunRecord& run) {
 }
 
 /// Asks for the job itself where that is known. Else the run lives until no process has its name.
-bool job_lives(const RunRecord& run, const std::string& proc) {
-  if (!run.manifest.job) return look_for(run, proc) != Left::nobody;
-  const auto living = identify_process(run.manifest.job->pid, proc);
-  return living && *living == *run.manifest.job;
+bool still_runs(const RunRecord& run, const std::string& proc) {
+  return run.manifest.job ? lives(*run.manifest.job, proc) : look_for(run, proc) != Left::nobody;
 }
 
 /// If a run has no record, only the fact that it has ended is ever known.
 Result<Exit> wait_without_record(const RunRecord& run, Clock& clock,
                                  const std::function<bool()>& interrupted) {
   Duration pause = milliseconds(20);
-  while (job_lives(run, "/proc")) {
+  while (still_runs(run, "/proc")) {
     if (interrupted && interrupted()) return fail(ErrorCode::busy, "interrupted while waiting");
     clock.wait_until(clock.now() + pause);
     pause = std::min<Duration>(pause * 2, milliseconds(500));

@@ -11,10 +11,6 @@ namespace berth {
 
 namespace {
 
-/// As `berth run` exits in front of somebody.
-constexpr int exit_of_no_device = 124;
-constexpr int exit_of_own_failure = 125;
-
 volatile std::sig_atomic_t interrupting_signal = 0;
 extern "C" void note_interrupt(int signal) { interrupting_signal = signal; }
 
@@ -43,9 +39,10 @@ int WaitingSignals::noted() { return interrupting_signal; }
 void WaitingSignals::note(int signal) { interrupting_signal = signal; }
 
 NeverStarted never_started_by(const Result<RunOutcome>& outcome) {
-  if (!outcome) return {.exit = {.code = exit_of_own_failure}, .because = end_cause::not_started};
+  if (!outcome)
+    return {.exit = {.code = exit_code::berth_failed}, .because = end_cause::not_started};
   if (outcome->how != RunOutcome::How::interrupted) {
-    return {.exit = {.code = exit_of_no_device}, .because = end_cause::no_device};
+    return {.exit = {.code = exit_code::no_device}, .because = end_cause::no_device};
   }
   const int signal = outcome->exit.signal;  // none: by `berth stop` alone
   return {.exit = {.signal = signal != 0 ? signal : SIGTERM}, .because = end_cause::left_queue};

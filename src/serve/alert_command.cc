@@ -36,10 +36,10 @@ Result<Fd> file_with(const std::string& text) {
 
 /// The command's own process, until it becomes the command. Only returns where that fails.
 int become_command(const AlertCommand& command, int input) {
-  if (!start_session() || ::dup2(input, 0) < 0) return 126;
+  if (!start_session() || ::dup2(input, 0) < 0) return exit_code::cannot_execute;
   reset_signals();
   const Error error = execute(command.command, command.environment, command.search_path);
-  return error.code() == ErrorCode::not_found ? 127 : 126;
+  return error.code() == ErrorCode::not_found ? exit_code::not_found : exit_code::cannot_execute;
 }
 
 void end_all_descendants() {
@@ -59,8 +59,10 @@ std::string outcome_of(const AlertCommand& command, const Exit& ended) {
   if (ended.signal != 0) return fmt::format("it was ended by signal {}", ended.signal);
   const std::string& name = command.command.front();
   if (ended.code == 0) return std::string(went_well);
-  if (ended.code == 127) return fmt::format("{} cannot be found, or exited with 127", name);
-  if (ended.code == 126) return fmt::format("{} cannot be run, or exited with 126", name);
+  if (ended.code == exit_code::not_found)
+    return fmt::format("{} cannot be found, or exited with 127", name);
+  if (ended.code == exit_code::cannot_execute)
+    return fmt::format("{} cannot be run, or exited with 126", name);
   return fmt::format("{} exited with {}", name, ended.code);
 }
 

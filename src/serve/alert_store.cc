@@ -65,10 +65,13 @@ AlertStore::Opened AlertStore::open(Clock& clock) {
     keeps_ = false;
     return without(std::move(state).error().at(path_));
   }
-  const std::string aside = path_ + ".broken-" + std::to_string(clock.wall_now().unix_ms / 1000);
+  const std::string aside = name_set_aside(path_, clock.wall_now());
   if (std::rename(path_.c_str(), aside.c_str()) != 0) {
     keeps_ = false;
     return without(system_error(errno, "set aside the unusable {}", path_));
+  }
+  for (const std::string& one : set_aside_of(path_)) {
+    if (one != aside) ::unlink(one.c_str());
   }
   return {.set_aside = Opened::SetAside{state.error(), aside}};
 }

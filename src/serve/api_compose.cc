@@ -2,8 +2,9 @@
 // the last look. Nothing is taken.
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "place/job_spec.h"
@@ -15,7 +16,6 @@ namespace berth::serve {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr std::size_t longest_text = 4096;
 constexpr std::size_t most_words = 256;
 
@@ -99,20 +99,18 @@ Result<JobSpec> job_in(const Json& body, const PlaceLimits& limits) {
 
 /// What the command would do if it were typed now.
 void write_outcome(Archive& archive, const Placement& placement, const JobSpec& job) {
-  constexpr int no_device = 124;  // doc/EXIT_CODES.md
   const bool may_wait = !job.wait || job.wait->count() > 0;
   const bool waits = !placement.satisfied() && placement.possible && may_wait;
   const bool ends = !placement.satisfied() && !waits;
   archive.derived("does", std::string(ends ? "ends" : waits ? "waits" : "starts"));
-  archive.derived("exit_code", ends ? std::optional(no_device) : std::nullopt);
+  archive.derived("exit_code", ends ? std::optional(exit_code::no_device) : std::nullopt);
 }
 
 }  // namespace
 
 HttpResponse answer_compose(const Question& question) {
   constexpr int deepest = 4;
-  const std::string& text = question.request.body;
-  const Json body = nesting_depth(text) > deepest ? Json() : Json::parse(text, nullptr, false);
+  const Json body = parse_json(question.request.body, deepest).value_or(Json());
   if (!body.is_object()) {
     return error_response(
         400, "bad_body", "this is no request",

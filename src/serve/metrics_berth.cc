@@ -213,7 +213,7 @@ void write_window(const Page& page) {
 /// A card that is not there any more is known by its address.
 std::string labels_of_xid(const XidCount& xid, const Page& page) {
   std::string labels;
-  const Device* device = device_at(xid.pci_address, page.scrape.snapshot);
+  const Device* device = card_at(xid.pci_address, page.scrape.snapshot);
   const auto found = std::ranges::find(page.devices, device, &PageDevice::device);
   if (device != nullptr && found != page.devices.end()) {
     labels = found->labels;
@@ -265,13 +265,6 @@ std::vector<PageDevice> page_devices(const Snapshot& snapshot) {
     devices.push_back({&device, std::move(labels), DetailTable(device)});
   }
   return devices;
-}
-
-const Device* device_at(std::string_view pci_address, const Snapshot& snapshot) {
-  const auto found = std::ranges::find_if(snapshot.devices, [&](const Device& device) {
-    return !device.parent && device.pci_address.get() && *device.pci_address.get() == pci_address;
-  });
-  return found == snapshot.devices.end() ? nullptr : &*found;
 }
 
 void write_devices(const Page& page) {

@@ -176,7 +176,7 @@ void write_dcgm_xids(const std::vector<PageDevice>& devices, const Scrape& scrap
     if (device->parent) continue;
     const XidCount* newest = nullptr;
     for (const XidCount& xid : scrape.xids) {
-      if (device_at(xid.pci_address, scrape.snapshot) != device) continue;
+      if (card_at(xid.pci_address, scrape.snapshot) != device) continue;
       if (newest == nullptr || xid.last > newest->last) newest = &xid;
     }
     if (newest == nullptr && !scrape.snapshot.xids.get()) continue;

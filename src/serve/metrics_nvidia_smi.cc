@@ -304,7 +304,7 @@ void write_instances(const std::vector<PageDevice>& gpus, const Snapshot& snapsh
 void write_smi_xids(const std::vector<PageDevice>& gpus, const Scrape& scrape, Exposition& out) {
   std::vector<std::pair<std::string, const XidCount*>> counts;
   for (const XidCount& xid : scrape.xids) {
-    const Device* device = device_at(xid.pci_address, scrape.snapshot);
+    const Device* device = card_at(xid.pci_address, scrape.snapshot);
     const auto gpu = std::ranges::find(gpus, device, &PageDevice::device);
     if (device == nullptr || gpu == gpus.end()) continue;
     std::string labels = gpu->labels;

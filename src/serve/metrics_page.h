@@ -76,9 +76,6 @@ struct Page {
 /// Devices of a snapshot that can be told apart by their labels.
 [[nodiscard]] std::vector<PageDevice> page_devices(const Snapshot& snapshot);
 
-/// The device at an address, as XID errors name it; null: none is there now.
-[[nodiscard]] const Device* device_at(std::string_view pci_address, const Snapshot& snapshot);
-
 // metrics_berth.cc
 void write_devices(const Page& page);
 // metrics_people.cc

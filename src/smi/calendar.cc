@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 #include "base/text.h"
 
@@ -92,10 +91,7 @@ Stamp stamp(WallTime when, seconds utc_offset) {
 }
 
 std::optional<WallTime> read_date(std::string_view text) {
-  std::vector<std::string_view> words;
-  for (const std::string_view word : split(trimmed(text), ' ')) {
-    if (!word.empty()) words.push_back(word);
-  }
+  const auto words = words_in(text);
   if (words.size() == 5) {
     const auto found = std::ranges::find(months, words[1]);
     if (found == months.end()) return std::nullopt;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <type_traits>
 #include <utility>
@@ -267,11 +266,8 @@ std::optional<Cell> whole(std::string_view text, std::uint64_t scale) {
 
 std::optional<Cell> hexadecimal(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
-  std::uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number, 16);
-  if (text.empty() || parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return Cell(Scalar(number));
+  const auto number = parse_hex(text);
+  return number ? std::optional<Cell>(Scalar(*number)) : std::nullopt;
 }
 
 /// 0x233010DE is device 2330 of vendor 10de.

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "smi/calendar.h"
 #include "smi/facts.h"
@@ -14,8 +14,6 @@
 namespace berth::smi {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view bold = "1";
 constexpr std::string_view cyan = "36";

@@ -110,6 +110,10 @@ struct DeviceKindFacts {
 [[nodiscard]] const DeviceKindFacts& facts_of(DeviceKind kind);
 /// A vendor's first kind of devices that its programs compute on.
 [[nodiscard]] const DeviceKindFacts& facts_of(Runtime runtime);
+/// Whether it speaks for its runtime: of several kinds the first. One without a runtime does.
+[[nodiscard]] inline bool speaks_for_runtime(const DeviceKindFacts& facts) {
+  return facts.runtime == Runtime::none || &facts == &facts_of(facts.runtime);
+}
 [[nodiscard]] inline bool is_supported(const Device& device) {
   return facts_of(device.kind).is_supported;
 }

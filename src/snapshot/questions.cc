@@ -308,6 +308,15 @@ const Device* find_device(const DeviceId& id, const Snapshot& snapshot) {
   return found == snapshot.devices.end() ? nullptr : &*found;
 }
 
+const Device* card_at(std::string_view pci_address, const Snapshot& snapshot) {
+  for (const Device& device : snapshot.devices) {
+    if (!device.parent && device.pci_address.get() && *device.pci_address.get() == pci_address) {
+      return &device;
+    }
+  }
+  return nullptr;
+}
+
 const HostProcess* find_process(pid_t pid, const Snapshot& snapshot) {
   const auto found =
       std::find_if(snapshot.processes.begin(), snapshot.processes.end(),

@@ -112,6 +112,8 @@ inline constexpr std::string_view in_tree_driver = as_key("in-tree driver of thi
 }
 
 [[nodiscard]] const Device* find_device(const DeviceId& id, const Snapshot& snapshot);
+/// The card at an address, as XID errors name it; null: none is there now.
+[[nodiscard]] const Device* card_at(std::string_view pci_address, const Snapshot& snapshot);
 [[nodiscard]] const HostProcess* find_process(pid_t pid, const Snapshot& snapshot);
 
 /// Processes on a device; a MIG parent has those of its instances too.

@@ -13,14 +13,8 @@ namespace berth::top {
 namespace {
 
 std::optional<Bytes> memory_in(std::string_view meminfo, std::string_view key) {
-  for (const std::string_view line : split(meminfo, '\n')) {
-    if (!line.starts_with(key)) continue;
-    const auto words = words_in(line);
-    const auto kib = words.size() > 1 ? parse_unsigned(words[1]) : std::nullopt;
-    return kib && *kib < (std::uint64_t{1} << 50) ? std::optional(Bytes(*kib * 1024))
-                                                  : std::nullopt;
-  }
-  return std::nullopt;
+  const auto kib = number_in_lines(meminfo, key);
+  return kib && *kib < (std::uint64_t{1} << 50) ? std::optional(Bytes(*kib * 1024)) : std::nullopt;
 }
 
 }  // namespace
@@ -49,8 +43,8 @@ HostUse HostMeter::take(std::string_view stat, std::string_view meminfo, std::st
                       static_cast<double>(now->all - before_->all);
   }
   before_ = now;
-  const auto total = memory_in(meminfo, "MemTotal:");
-  const auto available = memory_in(meminfo, "MemAvailable:");
+  const auto total = memory_in(meminfo, "MemTotal");
+  const auto available = memory_in(meminfo, "MemAvailable");
   if (total && available && *available <= *total) {
     use.memory_total = total;
     use.memory_used = minus(*total, *available);

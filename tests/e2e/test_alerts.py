@@ -390,9 +390,12 @@ def test_a_damaged_file_is_set_aside(tmp_path, serve_on):  # noqa: F811
     machine = Watched(tmp_path, QUICK)
     machine.state.parent.mkdir(parents=True)
     machine.state.write_text('{"berth_alerts": 1, "active": [{', encoding="utf-8")
+    earlier = machine.state.with_name("alerts.json.broken-20250101-000000")
+    earlier.touch()
     server = serve_on(machine, *machine.words)
     assert server.says("the file was set aside as"), server.said
-    assert list(machine.state.parent.glob("alerts.json.broken-*"))
+    (aside,) = machine.state.parent.glob("alerts.json.broken-*")
+    assert aside != earlier, "the newest stays"
     machine.lose(0)
     wait_until(lambda: active(server) == ["gpu_lost"], "it works all the same")
 

@@ -1,7 +1,6 @@
 #include "probe/containers/parse.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/text.h"
 
 namespace berth::containers {
@@ -9,15 +8,15 @@ namespace berth::containers {
 namespace {
 
 /// A member of an object; null: it has none, or is no object.
-const nlohmann::json& member(const nlohmann::json& object, const char* key) {
-  static const nlohmann::json none;
+const ForeignJson& member(const ForeignJson& object, const char* key) {
+  static const ForeignJson none;
   if (!object.is_object()) return none;
   const auto found = object.find(key);
   return found == object.end() ? none : *found;
 }
 
 /// A name that fits a line. Longer ones are no name of a container: runtimes refuse them.
-std::optional<std::string> name_in(const nlohmann::json& value) {
+std::optional<std::string> name_in(const ForeignJson& value) {
   constexpr std::size_t longest = 512;
   if (!value.is_string()) return std::nullopt;
   const auto& text = value.get_ref<const std::string&>();
@@ -25,11 +24,10 @@ std::optional<std::string> name_in(const nlohmann::json& value) {
   return text;
 }
 
-nlohmann::json parsed(std::string_view text) { return nlohmann::json::parse(text, nullptr, false); }
+ForeignJson parsed(std::string_view text) { return parse_foreign_json(text); }
 
-std::optional<std::string> pod_container(const nlohmann::json& name_space,
-                                         const nlohmann::json& pod,
-                                         const nlohmann::json& container) {
+std::optional<std::string> pod_container(const ForeignJson& name_space, const ForeignJson& pod,
+                                         const ForeignJson& container) {
   auto name = name_in(pod);
   if (!name) return std::nullopt;
   if (const auto space = name_in(name_space)) name = *space + "/" + *name;
@@ -40,7 +38,7 @@ std::optional<std::string> pod_container(const nlohmann::json& name_space,
 }  // namespace
 
 std::optional<Names> docker_names(std::string_view config) {
-  const nlohmann::json object = parsed(config);
+  const ForeignJson object = parsed(config);
   if (!object.is_object()) return std::nullopt;
   Names names{.name = name_in(member(object, "Name")),
               .image = name_in(member(member(object, "Config"), "Image"))};
@@ -56,17 +54,17 @@ std::optional<std::string> docker_data_root(std::string_view daemon_config) {
 }
 
 std::optional<Names> storage_names(std::string_view containers, std::string_view id) {
-  const nlohmann::json list = parsed(containers);
+  const ForeignJson list = parsed(containers);
   if (!list.is_array()) return std::nullopt;
-  for (const nlohmann::json& container : list) {
-    const nlohmann::json& its_id = member(container, "id");
+  for (const ForeignJson& container : list) {
+    const ForeignJson& its_id = member(container, "id");
     if (!its_id.is_string() || its_id.get_ref<const std::string&>() != id) continue;
     Names names;
-    const nlohmann::json& given = member(container, "names");
+    const ForeignJson& given = member(container, "names");
     if (given.is_array() && !given.empty()) names.name = name_in(given.front());
-    const nlohmann::json& metadata = member(container, "metadata");
+    const ForeignJson& metadata = member(container, "metadata");
     if (metadata.is_string()) {
-      const nlohmann::json inner = parsed(metadata.get_ref<const std::string&>());
+      const ForeignJson inner = parsed(metadata.get_ref<const std::string&>());
       names.image = name_in(member(inner, "image-name"));
     }
     return names;
@@ -75,10 +73,10 @@ std::optional<Names> storage_names(std::string_view containers, std::string_view
 }
 
 std::optional<Names> bundle_names(std::string_view config) {
-  const nlohmann::json whole = parsed(config);
-  const nlohmann::json& notes = member(whole, "annotations");
+  const ForeignJson whole = parsed(config);
+  const ForeignJson& notes = member(whole, "annotations");
   if (!notes.is_object()) return std::nullopt;
-  const auto note = [&](const char* key) -> const nlohmann::json& { return member(notes, key); };
+  const auto note = [&](const char* key) -> const ForeignJson& { return member(notes, key); };
   Names names;
   names.name = pod_container(note("io.kubernetes.cri.sandbox-namespace"),
                              note("io.kubernetes.cri.sandbox-name"),

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/control_group.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -61,7 +62,8 @@ Result<std::map<std::string, Handle>> devices_of(const Api& api) {
 /// In the child: "limit UUID BYTES" lines, or "none WHY", or "no WHY".
 std::string asked(const Sources& sources) {
   const auto text = read_file(sources.proc + "/self/cgroup", 1 << 16);
-  const auto limits = memory_limits_of(sources, groups_of(text ? *text : "", std::string(cgroups)));
+  const auto limits =
+      memory_limits_of(sources, group_folders(text ? *text : "", "", std::string(cgroups)));
   if (!limits) {
     const bool is_none = limits.error().code() == ErrorCode::not_found;
     return fmt::format("{}\t{}\n", is_none ? "none" : "no", limits.error().message());
@@ -74,20 +76,6 @@ std::string asked(const Sources& sources) {
 }
 
 }  // namespace
-
-std::vector<std::string> groups_of(std::string_view text, const std::string& cgroups) {
-  constexpr std::string_view of_version_2 = "0::/";
-  for (const std::string_view line : split(text, '\n')) {
-    if (!line.starts_with(of_version_2)) continue;
-    std::string path(line.substr(of_version_2.size() - 1));
-    if (path.find("/..") != path.npos) return {};  // outside of what this container sees
-    std::vector<std::string> groups;
-    for (; path.size() > 1; path.resize(path.rfind('/'))) groups.push_back(cgroups + path);
-    groups.push_back(cgroups);
-    return groups;
-  }
-  return {};
-}
 
 Result<std::map<std::string, Bytes>> memory_limits_of(const Sources& sources,
                                                       const std::vector<std::string>& groups) {

@@ -34,9 +34,4 @@ using NewLimits = std::map<std::string, std::optional<Bytes>>;
 [[nodiscard]] Result<void> set_memory_limits(const Sources& sources, const std::string& group,
                                              const NewLimits& limits);
 
-/// The directories of a process's group and of those above it, nearest first; `cgroups`: where
-/// they are mounted. From the text of its /proc/PID/cgroup; empty: it is in none of version 2.
-/// Pure.
-[[nodiscard]] std::vector<std::string> groups_of(std::string_view text, const std::string& cgroups);
-
 }  // namespace berth::nvml

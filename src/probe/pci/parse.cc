@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "base/text.h"
@@ -18,11 +17,9 @@ constexpr std::uint32_t display_class = 0x03;
 constexpr std::uint32_t accelerator_class = 0x1200;
 
 std::optional<std::uint32_t> hex_number(std::string_view digits) {
-  std::uint32_t value = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value, 16);
-  if (digits.empty() || error != std::errc() || stop != end) return std::nullopt;
-  return value;
+  const auto value = parse_hex(digits);
+  if (!value || !std::in_range<std::uint32_t>(*value)) return std::nullopt;
+  return static_cast<std::uint32_t>(*value);
 }
 
 std::string hex4(std::uint32_t number) {
@@ -44,9 +41,8 @@ bool is_integrated(const Function& function, DeviceKind kind) {
 /// The source of its maker's devices; null: there is none.
 const SourceFacts* source_for(const Function& function) {
   const auto sources = all_sources();
-  const auto found = std::ranges::find_if(sources, [&](const SourceFacts& one) {
-    return parse_hex(one.pci_vendor) == function.vendor;
-  });
+  const auto found = std::ranges::find_if(
+      sources, [&](const SourceFacts& one) { return parse_id(one.pci_vendor) == function.vendor; });
   if (found == sources.end()) return nullptr;
   const bool is_accelerator = (function.pci_class >> 8) == accelerator_class;
   const bool is_boards_own =
@@ -56,7 +52,7 @@ const SourceFacts* source_for(const Function& function) {
 
 }  // namespace
 
-std::optional<std::uint32_t> parse_hex(std::string_view text) {
+std::optional<std::uint32_t> parse_id(std::string_view text) {
   text = trimmed(text);
   if (text.starts_with("0x")) text.remove_prefix(2);
   return hex_number(text);

@@ -13,7 +13,7 @@
 namespace berth::pci {
 
 /// "0x10de\n", at most 32 bits.
-[[nodiscard]] std::optional<std::uint32_t> parse_hex(std::string_view text);
+[[nodiscard]] std::optional<std::uint32_t> parse_id(std::string_view text);
 
 /// Whose functions the bus has, by PCI vendor; nothing: it is not known, and may be anybody's.
 using Makers = std::optional<std::vector<std::uint32_t>>;

@@ -52,9 +52,9 @@ TEST(PciText, SpeedsAreGenerations) {
 }
 
 TEST(PciText, HexNumbersAreWholeOrNothing) {
-  EXPECT_EQ(pci::parse_hex("0x030200\n"), 0x030200U);
+  EXPECT_EQ(pci::parse_id("0x030200\n"), 0x030200U);
   for (const std::string_view text : {"", "0x", "0x1 2", "0x123456789", "-1"}) {
-    EXPECT_FALSE(pci::parse_hex(text)) << text;
+    EXPECT_FALSE(pci::parse_id(text)) << text;
   }
 }
 
@@ -91,7 +91,7 @@ TEST(PciKind, BoardsOwnDisplayAdaptersAreNoGpus) {
 TEST(PciKind, IsThatOfTheMakersSource) {
   for (const SourceFacts& source : all_sources()) {
     pci::Function function{.address = "00000000:3b:00.0",
-                           .vendor = pci::parse_hex(source.pci_vendor).value_or(0),
+                           .vendor = pci::parse_id(source.pci_vendor).value_or(0),
                            .pci_class = 0x120000};
     EXPECT_EQ(pci::kind_of(function), source.kind) << source.pci_vendor;
     EXPECT_EQ(pci::unusable_because(function, true), Unusable::no_driver) << source.pci_vendor;

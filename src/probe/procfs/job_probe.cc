@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "base/control_group.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/process_stat.h"
@@ -32,12 +33,12 @@ std::vector<pid_t> numbers_in(const std::string& directory) {
 }
 
 Reading<Bytes> bytes_in(std::string_view text, std::string_view name) {
-  const auto value = procfs::value_of_line(text, name);
+  const auto value = number_in_lines(text, name);
   return value ? Reading<Bytes>(Bytes(*value)) : Reading<Bytes>(Absent::unsupported);
 }
 
 Reading<std::uint64_t> count_in(std::string_view text, std::string_view name) {
-  const auto value = procfs::value_of_line(text, name);
+  const auto value = number_in_lines(text, name);
   return value ? Reading<std::uint64_t>(*value) : Reading<std::uint64_t>(Absent::unsupported);
 }
 
@@ -64,7 +65,7 @@ void read_status(const std::string& path, ProcessCounters& counters) {
   // Of its first thread alone: that one waits for the GPU.
   counters.voluntary_switches = count_in(*status, "voluntary_ctxt_switches");
   counters.involuntary_switches = count_in(*status, "nonvoluntary_ctxt_switches");
-  const auto swapped = procfs::value_of_line(*status, "VmSwap");
+  const auto swapped = number_in_lines(*status, "VmSwap");
   counters.swapped = swapped ? Reading<Bytes>(Bytes(*swapped * 1024)) : Absent::unsupported;
 }
 
@@ -274,27 +275,6 @@ Reading<std::uint64_t> JobProbe::cpus() const {
   return count > 0 ? Reading<std::uint64_t>(count) : Absent::failed;
 }
 
-/// The tightest of the group's own limit and of those above it, up to the tree's top. The top is
-/// what a container sees of its own group, whatever the path says.
-std::optional<double> JobProbe::quota_above(const std::string& tree, std::string path) const {
-  std::optional<double> least;
-  constexpr int deepest = 64;
-  for (int depth = 0; depth < deepest; ++depth) {
-    const std::string folder = tree + path;
-    const auto limit = read_file(folder + "/cpu.max");
-    const auto quota = limit
-                           ? procfs::parse_cpu_max(*limit)
-                           : procfs::parse_cfs_quota(
-                                 read_file(folder + "/cpu.cfs_quota_us").value_or(std::string()),
-                                 read_file(folder + "/cpu.cfs_period_us").value_or(std::string()));
-    if (quota) least = std::min(least.value_or(*quota), *quota);
-    const std::size_t slash = path.rfind('/');
-    if (path.size() <= 1 || slash == std::string::npos) break;
-    path.resize(slash);
-  }
-  return least;
-}
-
 JobComputing JobProbe::computing(pid_t chief, const std::vector<ProcessCounters>& processes,
                                  bool is_on, Clock& clock) const {
   const auto answer = ask_child(
@@ -324,91 +304,23 @@ JobComputing JobProbe::computing(pid_t chief, const std::vector<ProcessCounters>
   return said;
 }
 
-std::optional<double> JobProbe::quota_of(pid_t pid) const {
-  const auto text = read_proc_file(path_of(pid, "cgroup"));
-  if (!text) return std::nullopt;
-  std::optional<double> least;
-  for (const std::string_view line : split(*text, '\n')) {
-    const auto group = procfs::parse_group_line(line);
-    if (!group) continue;
-    const auto names = split(group->controllers, ',');
-    const bool is_v2 = group->controllers.empty();
-    if (!is_v2 && std::ranges::find(names, "cpu") == names.end()) continue;
-    // Version 1's tree bears all its controllers' names; mostly each is a link to it as well.
-    const std::string tree = source_.cgroup + (is_v2 ? "" : "/");
-    const std::string all(group->controllers);
-    for (const std::string& name :
-         is_v2 ? std::vector<std::string>{""} : std::vector<std::string>{all, "cpu"}) {
-      const auto quota = quota_above(tree + name, std::string(group->path));
-      if (quota) least = std::min(least.value_or(*quota), *quota);
-    }
-  }
-  return least;
-}
-
 Reading<double> JobProbe::cpus_allowed(pid_t pid) const {
   const auto status = read_proc_file(path_of(pid, "status"));
   if (!status) return procfs::why_absent(status.error());
   for (const std::string_view line : split(*status, '\n')) {
     constexpr std::string_view name = "Cpus_allowed_list:";
     if (!line.starts_with(name)) continue;
-    const auto count = procfs::count_in_list(trimmed(line.substr(name.size())));
-    if (!count) return Absent::failed;
-    const double allowed = static_cast<double>(*count);
-    return std::min(allowed, quota_of(pid).value_or(allowed));
+    const auto numbers = numbers_in_list(line.substr(name.size()));
+    if (!numbers) return Absent::failed;
+    const auto allowed = static_cast<double>(numbers->size());
+    const auto groups = read_proc_file(path_of(pid, "cgroup"));
+    const auto quota = groups ? cpu_quota(*groups, source_.cgroup) : std::nullopt;
+    return std::min(allowed, quota.value_or(allowed));
   }
   return Absent::unsupported;
 }
 
 namespace procfs {
-
-std::optional<std::uint64_t> value_of_line(std::string_view text, std::string_view name) {
-  for (const std::string_view line : split(text, '\n')) {
-    if (!line.starts_with(name) || line.size() <= name.size() || line[name.size()] != ':') continue;
-    std::string_view value = trimmed(line.substr(name.size() + 1));
-    if (value.ends_with(" kB")) value.remove_suffix(3);
-    return parse_unsigned(trimmed(value));
-  }
-  return std::nullopt;
-}
-
-std::optional<std::uint64_t> count_in_list(std::string_view list) {
-  std::uint64_t count = 0;
-  constexpr std::uint64_t most = 1 << 16;
-  for (const std::string_view part : split(list, ',')) {
-    const std::size_t dash = part.find('-');
-    const auto first = parse_unsigned(part.substr(0, dash));
-    const auto last =
-        dash == std::string_view::npos ? first : parse_unsigned(part.substr(dash + 1));
-    if (!first || !last || *last < *first || *last > most) return std::nullopt;
-    count += *last - *first + 1;
-  }
-  return count;
-}
-
-std::optional<double> parse_cpu_max(std::string_view text) {
-  const auto words = split(trimmed(text), ' ');
-  if (words.size() != 2) return std::nullopt;
-  const auto quota = parse_unsigned(words[0]);
-  const auto period = parse_unsigned(words[1]);
-  if (!quota || !period || *period == 0) return std::nullopt;
-  return static_cast<double>(*quota) / static_cast<double>(*period);
-}
-
-std::optional<double> parse_cfs_quota(std::string_view quota, std::string_view period) {
-  const auto used = parse_unsigned(trimmed(quota));  // "-1", no limit, is none
-  const auto of = parse_unsigned(trimmed(period));
-  if (!used || !of || *of == 0) return std::nullopt;
-  return static_cast<double>(*used) / static_cast<double>(*of);
-}
-
-std::optional<GroupOfLine> parse_group_line(std::string_view line) {
-  const std::size_t first = line.find(':');
-  const std::size_t second = first == line.npos ? first : line.find(':', first + 1);
-  if (second == line.npos || !line.substr(second + 1).starts_with('/')) return std::nullopt;
-  return GroupOfLine{.controllers = line.substr(first + 1, second - first - 1),
-                     .path = line.substr(second + 1)};
-}
 
 void parse_cpu_line(std::string_view stat, HostCounters& host) {
   host.cpu_all_ticks = host.cpu_idle_ticks = host.cpu_iowait_ticks = Absent::failed;
@@ -416,8 +328,7 @@ void parse_cpu_line(std::string_view stat, HostCounters& host) {
   if (!line.starts_with("cpu ")) return;
   std::uint64_t all = 0;
   std::vector<std::uint64_t> values;
-  for (const std::string_view word : split(line.substr(4), ' ')) {
-    if (word.empty()) continue;
+  for (const std::string_view word : words_in(line.substr(4))) {
     const auto value = parse_unsigned(word);
     if (!value) return;
     values.push_back(*value);

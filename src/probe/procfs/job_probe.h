@@ -64,30 +64,12 @@ class JobProbe {
                                              const std::set<pid_t>& wanted) const;
   [[nodiscard]] std::optional<ProcessCounters> counters_of(pid_t pid) const;
   void read_threads(pid_t pid, ProcessCounters& counters) const;
-  [[nodiscard]] std::optional<double> quota_of(pid_t pid) const;
-  [[nodiscard]] std::optional<double> quota_above(const std::string& tree, std::string path) const;
   [[nodiscard]] std::string path_of(pid_t pid, std::string_view file) const;
   JobProbeSource source_;
 };
 
 namespace procfs {
 
-/// Values of "Name:   123 kB" lines of /proc/PID/status and of "name: 123" lines of /proc/PID/io.
-[[nodiscard]] std::optional<std::uint64_t> value_of_line(std::string_view text,
-                                                         std::string_view name);
-/// "0-3,8": how many numbers that names; nothing: not such a list.
-[[nodiscard]] std::optional<std::uint64_t> count_in_list(std::string_view list);
-/// The quota in cpu.max ("50000 100000" is half a CPU); nothing: none.
-[[nodiscard]] std::optional<double> parse_cpu_max(std::string_view text);
-/// The same for version 1: cpu.cfs_quota_us ("-1": none) and cpu.cfs_period_us.
-[[nodiscard]] std::optional<double> parse_cfs_quota(std::string_view quota,
-                                                    std::string_view period);
-/// A line of /proc/PID/cgroup.
-struct GroupOfLine {
-  std::string_view controllers;  // "cpu,cpuacct"; empty: version 2, which has one tree for all
-  std::string_view path;         // "/user.slice"
-};
-[[nodiscard]] std::optional<GroupOfLine> parse_group_line(std::string_view line);
 /// The first line of /proc/stat.
 void parse_cpu_line(std::string_view stat, HostCounters& host);
 /// Major faults in a line of /proc/PID/stat.

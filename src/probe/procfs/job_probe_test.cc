@@ -189,17 +189,7 @@ TEST(JobProbe, OfTooManyProcessesTheRootsAreLookedAtAndTheRestIsCounted) {
 }
 
 TEST(JobProbe, TextsThatAreNoneAreAbsent) {
-  EXPECT_FALSE(procfs::parse_cfs_quota("-1", "100000"));
-  EXPECT_FALSE(procfs::parse_cfs_quota("5", "0"));
-  EXPECT_FALSE(procfs::parse_group_line("4:cpu"));
-  EXPECT_FALSE(procfs::parse_group_line("4:cpu:none"));
-  EXPECT_FALSE(procfs::count_in_list("0-"));
-  EXPECT_FALSE(procfs::count_in_list("9-3"));
-  EXPECT_FALSE(procfs::count_in_list("0-99999999999"));
-  EXPECT_FALSE(procfs::parse_cpu_max("max 100000"));
-  EXPECT_FALSE(procfs::parse_cpu_max("100 0"));
   EXPECT_FALSE(procfs::parse_major_faults("7 (no end"));
-  EXPECT_FALSE(procfs::value_of_line("VmSwapX:\t3 kB\n", "VmSwap"));
   HostCounters host;
   procfs::parse_cpu_line("intr 1 2 3", host);
   EXPECT_FALSE(host.cpu_all_ticks.get());

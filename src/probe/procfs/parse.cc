@@ -20,24 +20,16 @@ std::vector<std::string> parse_cmdline(std::string_view text) {
 }
 
 std::optional<uid_t> parse_status_uid(std::string_view text) {
-  // "Name:" comes first and its value has line breaks escaped by the kernel.
-  constexpr std::string_view key = "\nUid:\t";
-  const std::size_t at = text.find(key);
-  if (at == std::string_view::npos) return std::nullopt;
-  const std::string_view rest = text.substr(at + key.size());
-  const auto uid = parse_unsigned(rest.substr(0, rest.find_first_of("\t\n")));
+  // A name's line breaks are escaped by the kernel: no other line begins so.
+  const auto uid = number_in_lines(text, "Uid");
   if (!uid || !std::in_range<uid_t>(*uid)) return std::nullopt;
   return static_cast<uid_t>(*uid);
 }
 
 std::optional<std::uint64_t> parse_context_switches(std::string_view text) {
   std::uint64_t sum = 0;
-  for (const std::string_view key :
-       {"\nvoluntary_ctxt_switches:\t", "\nnonvoluntary_ctxt_switches:\t"}) {
-    const std::size_t at = text.find(key);
-    if (at == std::string_view::npos) return std::nullopt;
-    const std::string_view rest = text.substr(at + key.size());
-    const auto count = parse_unsigned(rest.substr(0, rest.find('\n')));
+  for (const std::string_view key : {"voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"}) {
+    const auto count = number_in_lines(text, key);
     if (!count) return std::nullopt;
     sum += *count;
   }

@@ -3,12 +3,12 @@
 #include <array>
 #include <exception>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "base/fd.h"
 #include "base/gzip.h"
+#include "base/json.h"
 #include "base/memory_limit.h"
 #include "base/text.h"
 #include "probe/sources.h"
@@ -17,8 +17,6 @@
 namespace berth::sim {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// A mistake in the file, thrown inside this file only and turned into an Error at its border.
 struct Mistake {
@@ -35,12 +33,12 @@ void fill_in_models(Json& root) {
     const auto models = root.find("models");
     if (!model.is_string() || models == root.end() || !models->is_object() ||
         !models->contains(model.get<std::string>())) {
-      throw Mistake{
-          sentence("a device wants the model {}, which \"models\" does not have", model.dump())};
+      throw Mistake{sentence("a device wants the model {}, which \"models\" does not have",
+                             json_line(model))};
     }
     Json complete = (*models)[model.get<std::string>()];
     if (!complete.is_object())
-      throw Mistake{sentence("the model {} is not an object", model.dump())};
+      throw Mistake{sentence("the model {} is not an object", json_line(model))};
     complete.merge_patch(device);
     device = std::move(complete);
   }
@@ -95,7 +93,8 @@ std::vector<std::size_t> devices_from(const Json& move, const Snapshot& base,
                         (which.is_number_unsigned() && which.get<std::size_t>() == i);
     if (chosen) positions.push_back(i);
   }
-  if (positions.empty()) throw Mistake{sentence("{}: there is no device {}", where, which.dump())};
+  if (positions.empty())
+    throw Mistake{sentence("{}: there is no device {}", where, json_line(which))};
   return positions;
 }
 
@@ -129,7 +128,7 @@ Life life_from(const Json& life, std::uint64_t seed, const Snapshot& base) {
 Scenario scenario_from(Json root, std::string name) {
   if (!root.is_object()) throw Mistake{sentence("it is not an object")};
   fill_in_models(root);
-  auto base = snapshot_from_json(root.dump(-1, ' ', false, Json::error_handler_t::replace));
+  auto base = snapshot_from_json(json_line(root));
   if (!base) throw Mistake{base.error().said()};
   Scenario scenario{.name = std::move(name), .base = std::move(*base)};
   scenario.base.simulated = scenario.name;
@@ -156,23 +155,16 @@ std::string known_names() { return joined(builtin_scenarios(), ", ", &ScenarioNa
 }  // namespace
 
 Result<Scenario> scenario_from_json(std::string_view text, std::string name) {
-  // Snapshots nest 5 deep; whole files of brackets would be taken down by recursion.
-  constexpr int deepest = 100;
-  int depth = 0;
-  const auto too_deep = [&](int at, Json::parse_event_t, Json&) {
-    depth = std::max(depth, at);
-    return depth <= deepest;
-  };
   try {
-    Json root = Json::parse(text, too_deep);
-    if (depth > deepest) return fail(ErrorCode::invalid, "it is nested too deeply");
-    return scenario_from(std::move(root), std::move(name));
+    auto root = parse_json(text);
+    if (!root) return std::unexpected(root.error());
+    return scenario_from(std::move(*root), std::move(name));
   } catch (const Mistake& mistake) {
     return fail(ErrorCode::invalid, mistake.what);
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::io, out_of_memory());
   } catch (const std::exception& error) {  // nlohmann's: says line and column
-    return fail(ErrorCode::invalid, "it is not valid JSON: {}", error.what());
+    return fail(ErrorCode::invalid, "not valid JSON: {}", error.what());
   }
 }
 

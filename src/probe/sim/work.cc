@@ -5,23 +5,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/process_stat.h"
 #include "base/text.h"
-#include "snapshot/json.h"
 
 namespace berth::sim {
 
 namespace {
 
-using WorkJson = nlohmann::json;
-
 constexpr std::size_t most_pieces = 200'000;
-constexpr int deepest = 5;
 
-double number_or(const WorkJson& line, const char* key, double otherwise) {
+double number_or(const ForeignJson& line, const char* key, double otherwise) {
   const auto found = line.find(key);
   if (found == line.end()) return otherwise;
   const auto value = number_in<double>(*found);
@@ -31,24 +27,24 @@ double number_or(const WorkJson& line, const char* key, double otherwise) {
 /// What is thrown, inside this file only, at a line that says nothing known.
 struct Bad {};
 
-double finite(const WorkJson& value) {
+double finite(const ForeignJson& value) {
   const auto number = number_in<double>(value);
   if (!number || !std::isfinite(*number) || *number < 0 || *number > 1e12) throw Bad{};
   return *number;
 }
 
-std::size_t position(const WorkJson& value) {
+std::size_t position(const ForeignJson& value) {
   const auto number = number_in<std::size_t>(value);
   if (!number || *number >= 64) throw Bad{};
   return *number;
 }
 
-WorkProcess process_in(const WorkJson& json) {
+WorkProcess process_in(const ForeignJson& json) {
   WorkProcess process;
   const auto pid = number_in<pid_t>(json.at("pid"));
   if (!pid || *pid <= 0) throw Bad{};
   process.pid = *pid;
-  for (const WorkJson& device : json.at("devices")) process.devices.push_back(position(device));
+  for (const ForeignJson& device : json.at("devices")) process.devices.push_back(position(device));
   process.memory = Bytes(static_cast<std::uint64_t>(number_or(json, "memory_bytes", 0)));
   if (const auto framework = json.find("framework");
       framework != json.end() && framework->is_string()) {
@@ -60,7 +56,7 @@ WorkProcess process_in(const WorkJson& json) {
   return process;
 }
 
-WorkPiece piece_in(const WorkJson& line, const WorkJson& when, bool is_kernel) {
+WorkPiece piece_in(const ForeignJson& line, const ForeignJson& when, bool is_kernel) {
   WorkPiece piece{.device = position(when.at(0)),
                   .start = finite(when.at(1)),
                   .length = finite(when.at(2)),
@@ -77,11 +73,11 @@ WorkPiece piece_in(const WorkJson& line, const WorkJson& when, bool is_kernel) {
   return piece;
 }
 
-WorkState state_in(const WorkJson& line, const WorkJson& when) {
+WorkState state_in(const ForeignJson& line, const ForeignJson& when) {
   WorkState state{.device = position(when.at(0)),
                   .at = finite(when.at(1)),
                   .clock = std::clamp(number_or(line, "clock", 1), 0.05, 1.0)};
-  for (const WorkJson& word : line.value("throttle", WorkJson::array())) {
+  for (const ForeignJson& word : line.value("throttle", ForeignJson::array())) {
     state.power = state.power || word == "power";
     state.heat = state.heat || word == "heat";
   }
@@ -89,9 +85,8 @@ WorkState state_in(const WorkJson& line, const WorkJson& when) {
 }
 
 bool take_line(WorkFile& file, std::string_view text) {
-  if (nesting_depth(text) > deepest) return false;
   try {
-    const WorkJson line = WorkJson::parse(text);
+    const ForeignJson line = parse_foreign_json(text);
     if (line.contains("process")) {
       file.process = process_in(line.at("process"));
     } else if (line.contains("state")) {
@@ -102,7 +97,7 @@ bool take_line(WorkFile& file, std::string_view text) {
       file.pieces.push_back(piece_in(line, line.at(is_kernel ? "kernel" : "copy"), is_kernel));
     }
     return true;
-  } catch (const WorkJson::exception&) {
+  } catch (const ForeignJson::exception&) {
     return false;
   } catch (const Bad&) {
     return false;

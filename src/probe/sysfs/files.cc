@@ -35,7 +35,7 @@ Reading<std::uint64_t> number_of(const std::string& path) {
 
 std::optional<std::uint32_t> hex_of(const std::string& path) {
   const Reading<std::string> line = line_of(path);
-  return line.get() ? pci::parse_hex(*line.get()) : std::nullopt;
+  return line.get() ? pci::parse_id(*line.get()) : std::nullopt;
 }
 
 }  // namespace berth::sysfs

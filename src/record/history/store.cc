@@ -27,37 +27,9 @@ using history::Transaction;
 
 namespace {
 
-std::string date_in_name(WallTime now) {
-  const std::time_t seconds = now.unix_ms / 1000;
-  std::tm utc{};
-  ::gmtime_r(&seconds, &utc);
-  return fmt::format("{:%Y%m%d-%H%M%S}", utc);
-}
-
 std::uint64_t size_of(const std::string& path) {
   struct stat about{};
   return ::stat(path.c_str(), &about) == 0 ? static_cast<std::uint64_t>(about.st_size) : 0;
-}
-
-/// What was set aside of a history, the oldest first: PATH.broken-DATE.
-std::vector<std::string> set_aside_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const std::string begins = path.substr(slash + 1) + ".broken-";
-  const auto is_date = [](std::string_view text) {
-    return text.size() == std::string_view("20251009-000000").size() &&
-           text.find_first_not_of("0123456789-") == std::string_view::npos;
-  };
-  std::vector<std::string> found;
-  const auto names = list_directory(directory);
-  if (!names) return found;
-  for (const std::string& name : *names) {
-    if (!name.starts_with(begins) || !is_date(std::string_view(name).substr(begins.size())))
-      continue;
-    found.push_back(path + name.substr(begins.size() - std::string_view(".broken-").size()));
-  }
-  std::ranges::sort(found);
-  return found;
 }
 
 /// Neither waiting nor another berth would cure it: the file is no use as it is.
@@ -184,7 +156,7 @@ Result<void> HistoryStore::load_spans() {
 
 Result<void> HistoryStore::set_aside(const Error& because) {
   database_.reset();
-  const std::string aside = path_ + ".broken-" + date_in_name(clock_->wall_now());
+  const std::string aside = name_set_aside(path_, clock_->wall_now());
   if (::rename(path_.c_str(), aside.c_str()) != 0) {
     return std::unexpected(system_error(errno, "set aside the unusable history {}", path_));
   }
@@ -299,13 +271,10 @@ void HistoryStore::note_xids(const Snapshot& snapshot) {
   for (const XidEvent& xid : *xids) {
     if (xid.number <= newest_xid_) continue;
     newest = std::max(newest, xid.number);
-    DeviceId device;
-    for (const Device& one : snapshot.devices) {
-      if (one.pci_address.get() == xid.pci_address && !one.parent) device = one.id;
-    }
+    const Device* card = card_at(xid.pci_address, snapshot);
     pending_.events.push_back({.at = xid.at,
                                .kind = "xid",
-                               .device = device,
+                               .device = card != nullptr ? card->id : DeviceId(),
                                .code = std::to_string(xid.code),
                                .text = xid.text,
                                .uid = std::nullopt});

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "config/toml_value.h"
@@ -21,24 +21,22 @@ namespace berth {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr Duration engine_patience = std::chrono::seconds(20);
 /// A job is not kept waiting for a hint.
 constexpr Duration hint_patience = std::chrono::seconds(1);
 
-const json& member(const json& object, const char* key) {
-  static const json none;
+const ForeignJson& member(const ForeignJson& object, const char* key) {
+  static const ForeignJson none;
   if (!object.is_object()) return none;
   const auto found = object.find(key);
   return found == object.end() ? none : *found;
 }
 
-std::string text_of(const json& value) {
+std::string text_of(const ForeignJson& value) {
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 
-bool is_true(const json& value) { return value.is_boolean() && value.get<bool>(); }
+bool is_true(const ForeignJson& value) { return value.is_boolean() && value.get<bool>(); }
 
 /// What the engine's program prints for these words.
 Result<std::string> printed_by(const ContainerCommand& command, std::vector<std::string> words,
@@ -47,9 +45,7 @@ Result<std::string> printed_by(const ContainerCommand& command, std::vector<std:
   std::vector<std::string> whole = command.engine_words();
   whole.insert(whole.end(), std::make_move_iterator(words.begin()),
                std::make_move_iterator(words.end()));
-  const auto answer =
-      answer_of(whole, environment, value_of(environment, "PATH").value_or(default_search_path),
-                clock, patience);
+  const auto answer = answer_of(whole, environment, search_path_in(environment), clock, patience);
   if (!answer) return std::unexpected(answer.error());
   if (!answer->exit) {
     return fail(ErrorCode::timeout, "{} does not answer: `{}` took longer than {}", command.engine,
@@ -84,7 +80,7 @@ std::optional<std::pair<std::string, std::string>> docker_context(
       folder != nullptr ? folder->value
                         : value_of(environment, "DOCKER_CONFIG").value_or(home + "/.docker");
   const auto text = read_file(config + "/config.json");
-  const json settings = text ? json::parse(*text, nullptr, false) : json();
+  const ForeignJson settings = text ? parse_foreign_json(*text) : ForeignJson();
   const std::string current = text_of(member(settings, "currentContext"));
   if (current.empty()) return std::nullopt;
   return std::pair{current, "docker context use " + current};
@@ -146,17 +142,17 @@ Result<std::vector<std::string>> docker_cdi_folders(const ContainerCommand& comm
                                                     Clock& clock) {
   const auto said = printed_by(command, {"info", "--format", "{{json .}}"}, environment, clock);
   if (!said) return std::unexpected(said.error());
-  const json info = json::parse(*said, nullptr, false);
+  const ForeignJson info = parse_foreign_json(*said);
   // The client has printed what it knows, and the daemon's mistakes in it.
-  const json& mistakes = member(info, "ServerErrors");
+  const ForeignJson& mistakes = member(info, "ServerErrors");
   if (mistakes.is_array() && !mistakes.empty()) {
     return fail(ErrorCode::io, "{} does not answer: {}", command.engine,
                 printable(text_of(mistakes.front())));
   }
   std::vector<std::string> folders;
-  const json& named = member(info, "CDISpecDirs");
+  const ForeignJson& named = member(info, "CDISpecDirs");
   if (!named.is_array()) return folders;
-  for (const json& one : named) {
+  for (const ForeignJson& one : named) {
     if (one.is_string()) folders.push_back(one.get<std::string>());
   }
   return folders;
@@ -225,10 +221,9 @@ Result<ContainerEngine> ask_container_engine(const ContainerCommand& command,
   }
   engine.cdi = read_cdi_specs(engine.cdi_folders, root);
   if (needs_cdi) return engine;
-  engine.toolkit =
-      gather_container_tools(root, value_of(environment, "PATH").value_or(default_search_path),
-                             value_of(environment, "HOME").value_or(""))
-          .toolkit;
+  engine.toolkit = gather_container_tools(root, search_path_in(environment),
+                                          value_of(environment, "HOME").value_or(""))
+                       .toolkit;
   return engine;
 }
 
@@ -311,10 +306,10 @@ std::vector<std::pair<std::string, std::string>> engine_variables(
 
 namespace {
 
-InspectedContainer inspected(const json& one) {
+InspectedContainer inspected(const ForeignJson& one) {
   InspectedContainer seen;
-  const json& state = member(one, "State");
-  const json& config = member(one, "Config");
+  const ForeignJson& state = member(one, "State");
+  const ForeignJson& config = member(one, "Config");
   seen.id = text_of(member(one, "Id"));
   seen.run = text_of(member(member(config, "Labels"), std::string(container_label).c_str()));
   // podman says "not running" of one that is paused, or has yet to end by its stop.
@@ -328,13 +323,13 @@ InspectedContainer inspected(const json& one) {
                                                          "configured"};
   seen.has_started = std::ranges::find(unstarted, status) == unstarted.end() &&
                      !text_of(member(state, "StartedAt")).starts_with("0001-01-01");
-  const json& pid = member(state, "Pid");
+  const ForeignJson& pid = member(state, "Pid");
   if (pid.is_number_integer()) seen.process = pid.get<pid_t>();
-  const json& code = member(state, "ExitCode");
+  const ForeignJson& code = member(state, "ExitCode");
   if (!seen.is_running && seen.has_started && code.is_number_integer()) {
     seen.exit_code = code.get<int>();
   }
-  const json& killed = member(state, "OOMKilled");
+  const ForeignJson& killed = member(state, "OOMKilled");
   if (killed.is_boolean()) seen.oom_killed = killed.get<bool>();
   // docker: Image is the id and Config.Image the name; podman has the name in ImageName.
   seen.image = text_of(member(one, "ImageName"));
@@ -346,9 +341,9 @@ InspectedContainer inspected(const json& one) {
     seen.image_id = is_container_id(seen.image_id) ? "sha256:" + seen.image_id : std::string();
   }
   seen.image_digest = text_of(member(one, "ImageDigest"));
-  const json& variables = member(config, "Env");
+  const ForeignJson& variables = member(config, "Env");
   constexpr std::string_view visible = "CUDA_VISIBLE_DEVICES=";
-  for (const json& variable : variables.is_array() ? variables : json::array()) {
+  for (const ForeignJson& variable : variables.is_array() ? variables : ForeignJson::array()) {
     const std::string text = text_of(variable);
     if (text.starts_with(visible)) seen.visible_devices = text.substr(visible.size());
   }
@@ -365,10 +360,10 @@ bool says_no_such_container(std::string_view error) {
 }
 
 Result<std::vector<InspectedContainer>> parse_inspected(std::string_view text) {
-  const json list = json::parse(text, nullptr, false);
+  const ForeignJson list = parse_foreign_json(text);
   if (!list.is_array()) return fail(ErrorCode::invalid, "not what an engine's inspect prints");
   std::vector<InspectedContainer> found;
-  for (const json& one : list) found.push_back(inspected(one));
+  for (const ForeignJson& one : list) found.push_back(inspected(one));
   return found;
 }
 
@@ -385,16 +380,16 @@ std::string_view repository_of(std::string_view name) {
 }  // namespace
 
 Result<InspectedImage> parse_inspected_image(std::string_view text, std::string_view name) {
-  const json list = json::parse(text, nullptr, false);
+  const ForeignJson list = parse_foreign_json(text);
   if (!list.is_array() || list.size() != 1) {
     return fail(ErrorCode::invalid, "not what an engine's inspect prints");
   }
-  const json& image = list.front();
+  const ForeignJson& image = list.front();
   InspectedImage seen{.id = text_of(member(image, "Id"))};
   if (is_container_id(seen.id)) seen.id = "sha256:" + seen.id;  // podman's
   const std::string_view wanted = repository_of(name);
-  const json& digests = member(image, "RepoDigests");
-  for (const json& one : digests.is_array() ? digests : json::array()) {
+  const ForeignJson& digests = member(image, "RepoDigests");
+  for (const ForeignJson& one : digests.is_array() ? digests : ForeignJson::array()) {
     const std::string known = text_of(one);
     const std::size_t at = known.find('@');
     if (at == known.npos) continue;

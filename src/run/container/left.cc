@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/owned_file.h"
 #include "base/process.h"
+#include "base/process_stat.h"
 #include "base/text.h"
 #include "host_environment/environment.h"
 #include "record/record_writer.h"
@@ -26,7 +27,7 @@ std::vector<std::string> environment_of(const RunContainer& container) {
 }
 
 std::string search_path(const RunContainer& container) {
-  return value_of(environment_of(container), "PATH").value_or(default_search_path);
+  return search_path_in(environment_of(container));
 }
 
 Result<ChildAnswer> answer_to(const RunContainer& container, std::vector<std::string> words,
@@ -107,10 +108,8 @@ Result<StopResult> end_left_container(const RunRecord& run, const RunContainer& 
 
 namespace {
 /// Its first process lives, in a control group of its name.
-bool lives(const RunContainer& container, const std::string& proc) {
-  if (container.ended || !container.process) return false;
-  const auto living = identify_process(container.process->pid, proc);
-  if (!living || *living != *container.process) return false;
+bool still_runs(const RunContainer& container, const std::string& proc) {
+  if (container.ended || !container.process || !lives(*container.process, proc)) return false;
   const auto groups = read_proc_file(fmt::format("{}/{}/cgroup", proc, container.process->pid));
   return groups && groups->find(container.id) != std::string::npos;
 }
@@ -122,7 +121,7 @@ std::vector<LeftContainer> left_containers(const std::string& state_directory,
   const std::string runs = runs_directory(state_directory);
   for (const std::string& id : entries_in(runs)) {
     auto container = run_container_in(runs + "/" + id);
-    if (!container || !lives(*container, proc)) continue;
+    if (!container || !still_runs(*container, proc)) continue;
     auto run = read_run(runs + "/" + id);
     if (!run || (run->state != RunState::ended && run->state != RunState::end_unknown)) continue;
     left.push_back({*std::move(run), *std::move(container)});

@@ -51,8 +51,7 @@ Result<void> EngineCall::start(const std::vector<std::string>& command,
     const auto tied = die_with_parent(keeper);
     if (!tied || !close_standard_streams()) return 127;
     if (::dup2(out->write.get(), 1) < 0 || ::dup2(err->write.get(), 2) < 0) return 127;
-    const Error error =
-        execute(command, environment, value_of(environment, "PATH").value_or(default_search_path));
+    const Error error = execute(command, environment, search_path_in(environment));
     (void)write_all(2, error.message());
     return 127;
   });

@@ -23,16 +23,15 @@ constexpr std::size_t longest_signals = std::size_t{1} << 16;
 Result<void> OtherNodes::start(const std::vector<std::string>& command,
                                const std::vector<std::string>& environment,
                                const std::function<bool()>& before_exec, RunRanks& table) {
-  const std::string program = read_link("/proc/self/exe").value_or("");
+  const std::string program = own_program().value_or("berth");
   const auto port = static_cast<std::uint16_t>(table.master_port);
   for (int node = 1; node < plan_.nodes; ++node) {
     const auto child = fork_process([&] {
       if (!before_exec()) return 0;
-      const auto words =
-          words_on_node(is_there(program) ? program : "berth", plan_, node, command, environment);
+      const auto words = words_on_node(program, plan_, node, command, environment);
       const Error error =
           execute(words, environment_on_node(plan_, node, environment, table.master_address, port),
-                  value_of(environment, "PATH").value_or(default_search_path));
+                  search_path_in(environment));
       (void)write_all(STDERR_FILENO, "berth: " + printable(error.message()) + "\n");
       return 127;
     });

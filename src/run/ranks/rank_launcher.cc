@@ -105,7 +105,7 @@ class RankLauncher {
     for (int rank = 0; rank < started_here(); ++rank) {
       const Binding* binding = binding_of(rank);
       table_.ranks.push_back(
-          {.rank = rank, .cpus = binding == nullptr ? "" : cpu_list_text(binding->cpus)});
+          {.rank = rank, .cpus = binding == nullptr ? "" : number_list(binding->cpus)});
     }
     return {};
   }
@@ -168,7 +168,7 @@ class RankLauncher {
     if (const Binding* binding = binding_of(rank)) bind_to(*binding);
     std::vector<Variable> variables = table_.variables;
     std::vector<std::string> command = command_;
-    const std::string path = value_of(environment_, "PATH").value_or(default_search_path);
+    const std::string path = search_path_in(environment_);
     if (plan_.by_torchrun) {
       command = torchrun_on_node(
           plan_, command_, table_.master_address, port_.number,

@@ -1,6 +1,7 @@
 #include "run/ranks/rank_words.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <iterator>
@@ -170,21 +171,9 @@ Result<void> check_nodes(const JobSpec& job, int given) {
   return {};
 }
 
-std::string cpu_list_text(const std::vector<int>& cpus) {
-  std::string text;
-  for (std::size_t i = 0; i < cpus.size();) {
-    std::size_t last = i;
-    while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
-    text += fmt::format("{}{}", text.empty() ? "" : ",", cpus[i]);
-    if (last > i) text += fmt::format("-{}", cpus[last]);
-    i = last + 1;
-  }
-  return text;
-}
-
 std::string bindings_text(const std::vector<Binding>& bindings) {
   return joined(bindings, "/", [](const Binding& one) {
-    return cpu_list_text(one.cpus) + (one.node ? fmt::format("@{}", *one.node) : "");
+    return number_list(one.cpus) + (one.node ? fmt::format("@{}", *one.node) : "");
   });
 }
 
@@ -193,10 +182,11 @@ std::optional<std::vector<Binding>> bindings_in(std::string_view text) {
   if (text.empty()) return bindings;
   for (const std::string_view part : split(text, '/')) {
     const auto ends = split(part, '@');
-    auto cpus = parse_cpu_list(ends.front());
+    auto cpus = numbers_in_list(ends.front());
     const auto node = ends.size() == 2 ? parse_unsigned(ends[1]) : std::nullopt;
     constexpr std::uint64_t most_nodes = 1024;
-    if (!cpus || ends.size() > 2 || (ends.size() == 2 && (!node || *node >= most_nodes))) {
+    if (!cpus || cpus->back() >= CPU_SETSIZE || ends.size() > 2 ||
+        (ends.size() == 2 && (!node || *node >= most_nodes))) {
       return std::nullopt;
     }
     bindings.push_back({.cpus = *std::move(cpus),

@@ -55,8 +55,6 @@ struct RankPlan {
 /// "0-3,8@1" for each, with slashes between; the other way round. Nothing: no such list.
 [[nodiscard]] std::string bindings_text(const std::vector<Binding>& bindings);
 [[nodiscard]] std::optional<std::vector<Binding>> bindings_in(std::string_view text);
-/// "0-3,8".
-[[nodiscard]] std::string cpu_list_text(const std::vector<int>& cpus);
 
 /// srun hands this on to another node's `berth run`. It says which ranks that node's own are among.
 inline constexpr std::string_view rank_node_variable = "BERTH_RANK_NODE";

@@ -66,7 +66,7 @@ TEST(RankBindings, ComeBackAsTheyWereWritten) {
   EXPECT_EQ(bindings_text(bindings), "0-2,8@1/3");
   EXPECT_EQ(bindings_in("0-2,8@1/3"), bindings);
   EXPECT_EQ(bindings_in(""), std::vector<Binding>());
-  for (const char* wrong : {"/", "0-2@", "0-2@x", "0@1@2", "2-0", "0@9999"}) {
+  for (const char* wrong : {"0-1024", "/", "0-2@", "0-2@x", "0@1@2", "2-0", "0@9999"}) {
     EXPECT_EQ(bindings_in(wrong), std::nullopt) << wrong;
   }
 }

@@ -18,25 +18,16 @@ namespace berth {
 
 namespace {
 
+constexpr const char* cuda_variable = "CUDA_VISIBLE_DEVICES";
+
 Sentence device_name(const Choice& choice) {
   return choice.index ? sentence("GPU {}", *choice.index) : Sentence::as_is(choice.device.text());
 }
 
-}  // namespace
-
-std::optional<SlurmAllocation> slurm_allocation(
-    const std::function<std::optional<std::string>(const char* name)>& variable) {
-  const auto job = variable("SLURM_JOB_ID");
-  const auto node = variable("SLURMD_NODENAME");
-  if (!job || job->empty() || !node || node->empty()) return std::nullopt;
-  SlurmAllocation allocation{.job = *job, .cards = variable("SLURM_STEP_GPUS")};
-  if (!allocation.cards) allocation.cards = variable("SLURM_JOB_GPUS");
-  if (allocation.cards && allocation.cards->empty()) allocation.cards.reset();
-  return allocation;
-}
-
-std::optional<std::string> not_given_by_slurm(std::string_view list, std::string_view cards,
-                                              const Snapshot& snapshot) {
+/// The first number in a visible-devices list that Slurm did not give: "3". Nothing: there is none,
+/// or it cannot be told. It cannot for UUIDs, nor where other cards are hidden.
+std::optional<std::string> not_given(std::string_view list, std::string_view cards,
+                                     const Snapshot& snapshot) {
   std::vector<std::uint64_t> given;
   for (const std::string_view word : split(cards, ',')) {
     const auto number = parse_unsigned(trimmed(word));
@@ -53,7 +44,9 @@ std::optional<std::string> not_given_by_slurm(std::string_view list, std::string
   return std::nullopt;
 }
 
-std::string cards_as_seen(const std::string& cards, const Snapshot& snapshot) {
+/// Slurm's numbers as this job's own. ConstrainDevices hides the other cards, and numbers begin
+/// with 0 again. A job that sees as many cards as it was given sees these. Else unchanged.
+std::string as_seen(const std::string& cards, const Snapshot& snapshot) {
   std::vector<std::string> seen;
   for (const Device& one : snapshot.devices) {
     if (one.index) seen.push_back(std::to_string(*one.index));
@@ -62,6 +55,62 @@ std::string cards_as_seen(const std::string& cards, const Snapshot& snapshot) {
   const bool are_numbers = std::ranges::all_of(
       given, [](std::string_view word) { return parse_unsigned(trimmed(word)).has_value(); });
   return are_numbers && given.size() == seen.size() ? joined(seen, ",") : cards;
+}
+
+}  // namespace
+
+std::optional<SlurmAllocation> slurm_allocation(
+    const std::function<std::optional<std::string>(const char* name)>& variable) {
+  const auto job = variable("SLURM_JOB_ID");
+  const auto node = variable("SLURMD_NODENAME");
+  if (!job || job->empty() || !node || node->empty()) return std::nullopt;
+  SlurmAllocation allocation{.job = *job, .cards = variable("SLURM_STEP_GPUS")};
+  if (!allocation.cards) allocation.cards = variable("SLURM_JOB_GPUS");
+  if (allocation.cards && allocation.cards->empty()) allocation.cards.reset();
+  return allocation;
+}
+
+Result<std::optional<VisibleDevices>> devices_of_job(VisibleSettings settings,
+                                                     const std::optional<std::string>& cards,
+                                                     bool is_inside, const Snapshot& snapshot,
+                                                     std::string_view user) {
+  if (!cards) return devices_left_by(settings, snapshot, user);
+  const std::string typed = settings[cuda_variable];
+  if (const auto outside = not_given(typed, *cards, snapshot)) {
+    return fail(ErrorCode::invalid,
+                "CUDA_VISIBLE_DEVICES={} names GPU {}, and Slurm gave this job GPU {}: name some "
+                "of these, or unset CUDA_VISIBLE_DEVICES",
+                printable(typed), *outside, printable(*cards));
+  }
+  // Slurm counts by PCI address.
+  settings.try_emplace("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+  // A lease that hides all but its own devices shows fewer than the job has: none is widened.
+  const auto count = split(*cards, ',').size();
+  const bool is_hidden = is_inside && snapshot.devices.size() < count;
+  const bool is_cudas = typed.empty() && !is_hidden && has_cudas(snapshot);
+  if (is_cudas) {
+    settings[cuda_variable] = as_seen(*cards, snapshot);
+  } else if (typed.empty()) {
+    settings.erase(cuda_variable);
+  }
+  auto left = devices_left_by(settings, snapshot, user);
+  if (!left || is_hidden) return left;
+  if (!*left) {
+    left->emplace();
+    for (const Device& device : snapshot.devices) (*left)->devices.push_back(device.id);
+  }
+  if (is_cudas && (*left)->devices.size() < count) {
+    return fail(ErrorCode::invalid,
+                "Slurm gave this job GPU {}, and {} can be seen here: name the job's own in "
+                "CUDA_VISIBLE_DEVICES",
+                printable(*cards), snapshot.devices.size());
+  }
+  if ((*left)->devices.empty()) return left;
+  (*left)->devices = held_to_numbers(std::move((*left)->devices), *cards, settings, snapshot);
+  if (!(*left)->devices.empty()) return left;
+  return fail(ErrorCode::invalid,
+              "Slurm gave this job GPU {}, and its own variables show none of them",
+              printable(*cards));
 }
 
 Snapshot as_allocated(Snapshot snapshot, const std::vector<DeviceId>& devices, uid_t uid) {

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "lease/ledger.h"
+#include "place/visible_others.h"
 #include "run/acquire.h"
 
 namespace berth {
@@ -30,16 +31,14 @@ struct SlurmAllocation {
 [[nodiscard]] std::optional<SlurmAllocation> slurm_allocation(
     const std::function<std::optional<std::string>(const char* name)>& variable);
 
-/// The first number in a visible-devices list that Slurm did not give: "3". Pure. Nothing: there is
-/// none, or it cannot be told. It cannot for UUIDs. It cannot where other cards are hidden, as
-/// numbers begin anew there.
-[[nodiscard]] std::optional<std::string> not_given_by_slurm(std::string_view list,
-                                                            std::string_view cards,
-                                                            const Snapshot& snapshot);
-
-/// Slurm's numbers as this job's own. ConstrainDevices hides the other cards, and numbers begin
-/// with 0 again. A job that sees as many cards as it was given sees these. Else unchanged. Pure.
-[[nodiscard]] std::string cards_as_seen(const std::string& cards, const Snapshot& snapshot);
+/// Devices that a job's environment leaves it. Nothing: it limits none.
+/// `settings`: those of the environment itself. `cards`: see SlurmAllocation. `is_inside`: a lease
+/// encloses the job, and may hide all other devices. Pure.
+/// invalid: a list that CUDA reads in no one way; a number that Slurm did not give; none of its
+/// devices is seen.
+[[nodiscard]] Result<std::optional<VisibleDevices>> devices_of_job(
+    VisibleSettings settings, const std::optional<std::string>& cards, bool is_inside,
+    const Snapshot& snapshot, std::string_view user = {});
 
 /// The snapshot as Slurm sees it: these devices hold only leases of this user, and nobody waits.
 /// The user may start several runs in one job. Pure.

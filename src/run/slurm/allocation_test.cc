@@ -48,25 +48,82 @@ TEST(SlurmAllocation, IsThereOnANodeAlone) {
   EXPECT_FALSE(without->cards);
 }
 
-TEST(SlurmAllocation, NumbersThatItDoesNotHaveAreNamed) {
-  const Snapshot host =
-      SnapshotBuilder().gpu("A", 24_GiB).gpu("B", 24_GiB).gpu("C", 24_GiB).build();
-  EXPECT_EQ(not_given_by_slurm("0,2", "0,1", host), "2");
-  EXPECT_EQ(not_given_by_slurm("7", "0,1", host), "7");
-  EXPECT_EQ(not_given_by_slurm("1", "0,1", host), std::nullopt);
-  EXPECT_EQ(not_given_by_slurm("", "0,1", host), std::nullopt);
-  EXPECT_EQ(not_given_by_slurm("GPU-C", "0,1", host), std::nullopt);
-  // The job sees its cards alone, and counts them from 0.
-  EXPECT_EQ(not_given_by_slurm("0,1", "2,3", host), std::nullopt);
-  EXPECT_EQ(not_given_by_slurm("0", "GPU-B", host), std::nullopt);
+/// The devices' ids, or the error's text.
+std::vector<std::string> devices_in(const Snapshot& host, const VisibleSettings& settings,
+                                    const char* cards, bool is_inside = false) {
+  const auto given = cards != nullptr ? std::optional<std::string>(cards) : std::nullopt;
+  const auto left = devices_of_job(settings, given, is_inside, host);
+  if (!left) return {left.error().message()};
+  if (!*left) return {"any"};
+  std::vector<std::string> ids;
+  for (const DeviceId& id : (*left)->devices) ids.push_back(id.text());
+  return ids;
 }
 
-TEST(SlurmAllocation, NumbersBeginAnewWhereTheOthersAreHidden) {
+Snapshot three_cards() {
+  return SnapshotBuilder().gpu("A", 24_GiB).gpu("B", 24_GiB).gpu("C", 24_GiB).build();
+}
+
+TEST(DevicesOfJob, AreThoseThatSlurmGave) {
+  const Snapshot host = three_cards();
+  EXPECT_THAT(devices_in(host, {}, nullptr), ElementsAre("any"));
+  EXPECT_THAT(devices_in(host, {}, "0,2"), ElementsAre("A", "C"));
+  EXPECT_THAT(devices_in(host, {{"CUDA_VISIBLE_DEVICES", ""}}, "1"), ElementsAre("B"))
+      << "Slurm's plugin may leave it empty";
+  EXPECT_THAT(devices_in(host, {{"CUDA_VISIBLE_DEVICES", "-1"}}, "1"), IsEmpty());
+}
+
+TEST(DevicesOfJob, AreOfTheGivenThoseThatAListNames) {
+  const Snapshot host = three_cards();
+  EXPECT_THAT(devices_in(host, {{"CUDA_VISIBLE_DEVICES", "1"}}, "0,1"), ElementsAre("B"));
+  EXPECT_THAT(devices_in(host, {{"CUDA_VISIBLE_DEVICES", "0,2"}}, "0,1"),
+              ElementsAre(HasSubstr("names GPU 2, and Slurm gave this job GPU 0,1")));
+  EXPECT_THAT(devices_in(host, {{"CUDA_VISIBLE_DEVICES", "7"}}, "0,1"),
+              ElementsAre(HasSubstr("names GPU 7")));
+  // What is hidden cannot be told from what was not given.
+  EXPECT_THAT(devices_in(host, {{"CUDA_VISIBLE_DEVICES", "0,1"}}, "2,3,4"), ElementsAre("A", "B"));
+}
+
+TEST(DevicesOfJob, OfAUuidCannotBeToldWhetherSlurmGaveIt) {
+  SnapshotBuilder builder;
+  builder.gpu("GPU-a", 24_GiB).gpu("GPU-b", 24_GiB).gpu("GPU-c", 24_GiB);
+  const Snapshot host = builder.build();
+  EXPECT_THAT(devices_in(host, {{"CUDA_VISIBLE_DEVICES", "GPU-b"}}, "0,1"), ElementsAre("GPU-b"));
+  EXPECT_THAT(devices_in(host, {{"CUDA_VISIBLE_DEVICES", "GPU-c"}}, "0,1"),
+              ElementsAre(HasSubstr("its own variables show none of them")));
+  EXPECT_THAT(devices_in(host, {{"CUDA_VISIBLE_DEVICES", "0"}}, "GPU-b"), ElementsAre("GPU-a"));
+  EXPECT_THAT(devices_in(host, {}, "GPU-b,GPU-c"), ElementsAre("GPU-b", "GPU-c"));
+}
+
+TEST(DevicesOfJob, AreCountedByPciAddressAsSlurmDoes) {
+  SnapshotBuilder builder;
+  builder.gpu("A", 24_GiB);
+  builder.gpu("B", 80_GiB).with([](Device& device) { device.name = std::string("another card"); });
+  const Snapshot mixed = builder.build();
+  const auto with = [](const char* order) {
+    return VisibleSettings{{"CUDA_VISIBLE_DEVICES", "1"}, {"CUDA_DEVICE_ORDER", order}};
+  };
+  EXPECT_THAT(devices_in(mixed, {{"CUDA_VISIBLE_DEVICES", "1"}}, "0,1"), ElementsAre("B"));
+  EXPECT_THAT(devices_in(mixed, with("FASTEST_FIRST"), "0,1"),
+              ElementsAre(HasSubstr("CUDA_DEVICE_ORDER")));
+}
+
+TEST(DevicesOfJob, ReadsNumbersAnewWhereTheOthersAreHidden) {
   const Snapshot job = SnapshotBuilder().gpu("A", 24_GiB).gpu("B", 24_GiB).build();
-  EXPECT_EQ(cards_as_seen("4,5", job), "0,1");
-  EXPECT_EQ(cards_as_seen("1,2", job), "0,1");  // the host's 1 is not the job's
-  EXPECT_EQ(cards_as_seen("1", job), "1");      // nothing is hidden
-  EXPECT_EQ(cards_as_seen("GPU-A,GPU-B", job), "GPU-A,GPU-B");
+  EXPECT_THAT(devices_in(job, {}, "4,5"), ElementsAre("A", "B"));
+  EXPECT_THAT(devices_in(job, {}, "1,2"), ElementsAre("A", "B")) << "the host's 1 is not the job's";
+  EXPECT_THAT(devices_in(job, {}, "1"), ElementsAre("B")) << "nothing is hidden";
+  EXPECT_THAT(devices_in(job, {}, "GPU-B"),
+              ElementsAre(HasSubstr("gave this job GPU GPU-B, and 2 can be seen here")));
+  EXPECT_THAT(devices_in(job, {}, "4,5,6"), ElementsAre(HasSubstr("and 2 can be seen here")));
+}
+
+TEST(DevicesOfJob, InsideALeaseAreNotWidened) {
+  const Snapshot leased = SnapshotBuilder().gpu("B", 24_GiB).build();
+  EXPECT_THAT(devices_in(leased, {}, "0,1", true), ElementsAre("any")) << "the lease's one";
+  EXPECT_THAT(devices_in(leased, {{"CUDA_VISIBLE_DEVICES", "0"}}, "0,1", true), ElementsAre("B"));
+  EXPECT_THAT(devices_in(three_cards(), {}, "0,1", true), ElementsAre("A", "B"))
+      << "the lease hides none";
 }
 
 TEST(SlurmAllocation, NobodyElseCountsOnItsCards) {

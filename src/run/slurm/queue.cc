@@ -62,7 +62,7 @@ struct Said {
 Result<Said> said_by(std::vector<std::string> words, const RunSlurm& slurm,
                      const SlurmClient& client) {
   if (!slurm.cluster.empty()) words.insert(words.begin() + 1, "--clusters=" + slurm.cluster);
-  const std::string path = value_of(client.environment, "PATH").value_or(default_search_path);
+  const std::string path = search_path_in(client.environment);
   const auto answer = answer_of(words, client.environment, path, client.clock, slurm_patience);
   if (!answer) return std::unexpected(answer.error());
   if (!answer->exit) {

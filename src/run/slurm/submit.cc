@@ -120,7 +120,7 @@ namespace {
 Result<RunSlurm> ask_sbatch(const Submission& submission, const std::vector<std::string>& words,
                             Clock& clock) {
   const auto& environment = submission.options.environment;
-  const std::string path = value_of(environment, "PATH").value_or(default_search_path);
+  const std::string path = search_path_in(environment);
   if (const auto found = find_executable("sbatch", path); !found) {
     return fail(ErrorCode::not_found,
                 "there is no sbatch in PATH: this machine is none of Slurm's, or its programs are "

@@ -35,7 +35,7 @@ std::vector<const DeviceKindFacts*> other_runtimes() {
   std::vector<const DeviceKindFacts*> found;
   for (const DeviceKindFacts& facts : device_kinds()) {
     const bool is_other = facts.runtime != Runtime::none && facts.runtime != Runtime::cuda;
-    if (is_other && &facts == &facts_of(facts.runtime)) found.push_back(&facts);
+    if (is_other && speaks_for_runtime(facts)) found.push_back(&facts);
   }
   return found;
 }
