@@ -16,12 +16,15 @@ std::optional<std::uint64_t> number_at(const std::string& path) {
 }
 
 std::optional<double> quota_of(const std::string& folder) {
-  auto quota = number_at(folder + "/cpu.cfs_quota_us");
-  auto period = number_at(folder + "/cpu.cfs_period_us");
+  std::optional<std::uint64_t> quota;
+  std::optional<std::uint64_t> period;
   if (const auto limit = read_file(folder + "/cpu.max")) {  // "max 100000", "200000 100000"
     const auto words = split(trimmed(*limit), ' ');
     quota = parse_unsigned(words.front());
     period = words.size() == 2 ? parse_unsigned(words.back()) : std::nullopt;
+  } else {
+    quota = number_at(folder + "/cpu.cfs_quota_us");
+    period = number_at(folder + "/cpu.cfs_period_us");
   }
   if (!quota || !period || *period == 0) return std::nullopt;
   return static_cast<double>(*quota) / static_cast<double>(*period);

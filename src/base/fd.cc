@@ -248,14 +248,12 @@ std::vector<std::string> set_aside_of(const std::string& path) {
            text.find_first_not_of("0123456789-") == std::string_view::npos;
   };
   std::vector<std::string> found;
-  const auto names = list_directory(directory);
-  if (!names) return found;
-  for (const std::string& name : *names) {
-    if (!name.starts_with(begins) || !is_date(std::string_view(name).substr(begins.size())))
-      continue;
-    found.push_back(path + name.substr(begins.size() - std::string_view(".broken-").size()));
+  for (const std::string& name : entries_in(directory)) {  // sorted
+    const bool is_one =
+        name.starts_with(begins) && is_date(std::string_view(name).substr(begins.size()));
+    if (is_one)
+      found.push_back(path + name.substr(begins.size() - std::string_view(".broken-").size()));
   }
-  std::ranges::sort(found);
   return found;
 }
 

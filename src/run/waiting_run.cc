@@ -39,8 +39,9 @@ int WaitingSignals::noted() { return interrupting_signal; }
 void WaitingSignals::note(int signal) { interrupting_signal = signal; }
 
 NeverStarted never_started_by(const Result<RunOutcome>& outcome) {
-  if (!outcome)
+  if (!outcome) {
     return {.exit = {.code = exit_code::berth_failed}, .because = end_cause::not_started};
+  }
   if (outcome->how != RunOutcome::How::interrupted) {
     return {.exit = {.code = exit_code::no_device}, .because = end_cause::no_device};
   }
