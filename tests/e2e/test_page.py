@@ -233,7 +233,7 @@ def outcomes_of(kind, folder, only=""):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=1700,  # each test has a bound of its own
             check=False,
         )
     finally:
