@@ -1,5 +1,7 @@
 #include "base/process_stat.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -26,6 +28,7 @@ Fields fields_of(std::string_view after_command) {
   return fields;
 }
 
+/// A process's or a descriptor's.
 std::optional<pid_t> parse_pid(std::string_view text) {
   const auto number = parse_unsigned(text);
   if (!number || !std::in_range<pid_t>(*number)) return std::nullopt;
@@ -66,6 +69,38 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
 std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& proc) {
   const auto text = read_proc_file(proc + "/" + std::to_string(pid) + "/stat");
   return text ? parse_process_stat(*text) : std::nullopt;
+}
+
+Result<std::vector<pid_t>> pids_in(const std::string& proc) {
+  const auto names = list_directory(proc);
+  if (!names) return std::unexpected(names.error());
+  std::vector<pid_t> pids;
+  for (const std::string& name : *names) {
+    if (const auto pid = parse_pid(name)) pids.push_back(*pid);
+  }
+  std::ranges::sort(pids);
+  return pids;
+}
+
+bool hides_others(const std::vector<pid_t>& listed, const std::string& proc) {
+  const bool is_proc = ::access((proc + "/self").c_str(), F_OK) == 0;
+  return is_proc && !std::ranges::binary_search(listed, 1);
+}
+
+Result<std::vector<OpenFile>> open_files_in(const std::string& folder) {
+  const auto names = list_directory(folder);
+  if (!names) return std::unexpected(names.error());
+  std::vector<OpenFile> files;
+  for (const std::string& name : *names) {
+    auto path = read_link(folder + "/" + name);
+    const auto descriptor = parse_pid(name);
+    if (!path && path.error().code() == ErrorCode::no_permission) {
+      return std::unexpected(path.error());
+    }
+    if (!path && path.error().code() == ErrorCode::not_found) continue;  // closed meanwhile
+    if (descriptor) files.push_back({*descriptor, std::move(path).value_or("")});
+  }
+  return files;
 }
 
 bool lives(const ProcessId& process, const std::string& proc) {

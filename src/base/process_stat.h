@@ -1,6 +1,7 @@
 #pragma once
-// /proc/PID/stat: one line with a process's name, parent and state (proc(5)). Its command is chosen
-// by a stranger: nothing in the line is believed until it has been parsed.
+// Processes as /proc tells of them (proc(5)): which there are, the line of /proc/PID/stat, the
+// files that one has open. A process's name is a stranger's choice: nothing in its line is believed
+// until it has been parsed.
 
 #include <sys/types.h>
 
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/result.h"
 
 namespace berth {
 
@@ -33,6 +35,22 @@ struct ProcessStat {
 
 /// The line of a living process; nothing: there is none, or it may not be seen.
 [[nodiscard]] std::optional<ProcessStat> read_process_stat(pid_t pid, const std::string& proc);
+
+/// Those that are listed, by number.
+[[nodiscard]] Result<std::vector<pid_t>> pids_in(const std::string& proc);
+
+/// Whether others are not even listed (hidepid=2): the first of all is always there. A folder
+/// without "self" is no /proc, and hides nobody.
+[[nodiscard]] bool hides_others(const std::vector<pid_t>& listed, const std::string& proc);
+
+/// An open file of a process: its descriptor, and what /proc/PID/fd/DESCRIPTOR points at.
+struct OpenFile {
+  int descriptor = 0;
+  std::string path;  // empty: the kernel does not tell it (it is longer than a page)
+};
+/// Those in such a folder, "/proc/PID/fd". One that was closed meanwhile is left out.
+/// no_permission: it is another user's process. not_found: it has ended.
+[[nodiscard]] Result<std::vector<OpenFile>> open_files_in(const std::string& folder);
 
 /// Whether it is there and runs: a zombie has ended, whenever its end is taken.
 [[nodiscard]] bool lives(const ProcessId& process, const std::string& proc = "/proc");

@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <filesystem>
+
+#include "base/fd.h"
 #include "base/process.h"
+#include "base/temporary_directory.h"
 
 namespace berth {
 namespace {
@@ -66,6 +70,32 @@ TEST(Lives, AZombieAndALaterProcessOfThatNumberDoNot) {
   ASSERT_TRUE(zombie) << "it is there";
   EXPECT_FALSE(lives(*zombie));
   EXPECT_TRUE(reap(*child));
+}
+
+TEST(PidsIn, AreTheNumbersThatAProcessCanHave) {
+  const TemporaryDirectory proc;
+  for (const char* name : {"10", "9", "self", "99999999999", "7x"}) {
+    ASSERT_TRUE(make_directories(proc / name));
+  }
+  EXPECT_EQ(pids_in(proc.path()).value(), (std::vector<pid_t>{9, 10}));
+  EXPECT_TRUE(hides_others({9, 10}, proc.path()));
+  EXPECT_FALSE(hides_others({1, 9}, proc.path()));
+  EXPECT_FALSE(hides_others({9}, proc / "9")) << "no /proc";
+  EXPECT_FALSE(pids_in(proc / "none"));
+}
+
+TEST(OpenFiles, AreWhatTheDescriptorsPointAt) {
+  const TemporaryDirectory folder;
+  std::filesystem::create_symlink("/dev/nvidia0", folder / "10");
+  std::filesystem::create_symlink("pipe:[7]", folder / "2");
+  std::vector<std::string> seen;
+  for (const OpenFile& file : open_files_in(folder.path()).value()) {
+    seen.push_back(std::to_string(file.descriptor) + " " + file.path);
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"10 /dev/nvidia0", "2 pipe:[7]"}));
+  EXPECT_EQ(open_files_in(folder / "none").error().code(), ErrorCode::not_found);
+  ASSERT_TRUE(write_file_atomically(folder / "3", "no link"));
+  EXPECT_EQ(open_files_in(folder.path())->back().path, "") << "it is there, and not known";
 }
 
 TEST(ProcMount, ShowsCommandsToEverybodyUnlessItHidesThem) {

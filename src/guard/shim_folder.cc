@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/process_stat.h"
 
 namespace berth {
 
@@ -76,11 +77,10 @@ bool holds(const std::string& path, const struct stat& facts, std::string_view b
 }
 
 bool is_named_by_a_process(const std::string& path, const std::string& proc) {
-  const auto pids = list_directory(proc);
+  const auto pids = pids_in(proc);
   if (!pids) return true;  // nobody knows
-  return std::ranges::any_of(*pids, [&](const std::string& pid) {
-    if (pid.find_first_not_of("0123456789") != pid.npos) return false;
-    const auto environment = read_file(proc + "/" + pid + "/environ", 4 << 20);
+  return std::ranges::any_of(*pids, [&](pid_t pid) {
+    const auto environment = read_file(proc + "/" + std::to_string(pid) + "/environ", 4 << 20);
     return environment && environment->find(path) != environment->npos;
   });
 }

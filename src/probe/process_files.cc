@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/process.h"
+#include "base/process_stat.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "probe/probe_process/child.h"
@@ -38,12 +39,11 @@ Reading<std::vector<std::string>> environment_names(const std::string& directory
 }
 
 Reading<std::vector<std::string>> device_files(const std::string& directory) {
-  const auto names = list_directory(directory + "/fd");
-  if (!names) return procfs::why_absent(names.error());
+  auto open = open_files_in(directory + "/fd");
+  if (!open) return procfs::why_absent(open.error());
   std::set<std::string> files;
-  for (const std::string& name : *names) {
-    auto target = read_link(directory + "/fd/" + name);
-    if (target && is_device_file(*target)) files.insert(std::move(*target));
+  for (OpenFile& file : *open) {
+    if (is_device_file(file.path)) files.insert(std::move(file.path));
   }
   return std::vector<std::string>(files.begin(), files.end());
 }

@@ -85,16 +85,15 @@ AccountWatch::Owner AccountWatch::owner_in_another_namespace(const Slot& slot) {
   const auto known = owners_.find(slot.number);
   if (known != owners_.end() && is_owner(known->second) == Owner::lives) return Owner::lives;
   owners_.erase(slot.number);
-  const auto names = list_directory(proc_);
-  if (!names) return Owner::unknown;
+  const auto pids = pids_in(proc_);
+  if (!pids) return Owner::unknown;
   Owner found = Owner::gone;
-  for (const std::string& name : *names) {
-    const auto pid = parse_unsigned(name);
-    const Owner owner = pid ? is_owner(static_cast<pid_t>(*pid)) : Owner::gone;
+  for (const pid_t pid : *pids) {
+    const Owner owner = is_owner(pid);
     if (owner == Owner::gone) continue;
     found = owner;
     if (owner == Owner::unknown) continue;
-    owners_[slot.number] = static_cast<pid_t>(*pid);
+    owners_[slot.number] = pid;
     break;
   }
   return found;

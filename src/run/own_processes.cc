@@ -80,15 +80,13 @@ using OwnProcesses = std::map<pid_t, OwnProcess>;
 OwnProcesses own_processes_of_berth() {
   OwnProcesses found;
   const auto program = read_link("/proc/self/exe");
-  for (const std::string& name : entries_in("/proc")) {
-    const auto number = parse_unsigned(name);
-    if (!number || !program || static_cast<pid_t>(*number) == ::getpid()) continue;
-    const auto pid = static_cast<pid_t>(*number);
+  for (const pid_t pid : pids_in("/proc").value_or(std::vector<pid_t>())) {
+    if (!program || pid == ::getpid()) continue;
     struct stat facts{};
     const auto executed = read_link(path_of(pid, "exe"));
     // One that was started before an upgrade has " (deleted)" behind its path.
     if (!executed || !executed->starts_with(*program)) continue;
-    if (::stat(("/proc/" + name).c_str(), &facts) != 0 || facts.st_uid != ::geteuid()) continue;
+    if (::stat(path_of(pid, "").c_str(), &facts) != 0 || facts.st_uid != ::geteuid()) continue;
     if (const auto stat = read_process_stat(pid, "/proc")) found.emplace(pid, OwnProcess{*stat});
   }
   return found;
@@ -150,20 +148,19 @@ std::string call_of(pid_t pid) {
 }
 
 std::string descriptors_of(pid_t pid, const std::vector<ListedLock>& locks) {
-  const auto names = list_directory(path_of(pid, "fd"));
-  if (!names) return "  descriptors not read: " + names.error().message() + "\n";
+  const auto files = open_files_in(path_of(pid, "fd"));
+  if (!files) return "  descriptors not read: " + files.error().message() + "\n";
   std::string text;
   std::size_t shown = 0;
-  for (const std::string& name : *names) {
-    const std::string path = path_of(pid, "fd/" + name);
-    const auto target = read_link(path);
-    if (!target) continue;
+  for (const OpenFile& open : *files) {
     if (++shown > most_descriptors) {
-      return text + fmt::format("  … and {} more\n", names->size() - most_descriptors);
+      return text + fmt::format("  … and {} more\n", files->size() - most_descriptors);
     }
-    text += fmt::format("  fd {} -> {}\n", name, printable(*target));
+    text += fmt::format("  fd {} -> {}\n", open.descriptor,
+                        open.path.empty() ? "?" : printable(open.path));
+    const std::string path = path_of(pid, "fd/" + std::to_string(open.descriptor));
     struct stat file{};
-    if (!target->starts_with("/") || ::stat(path.c_str(), &file) != 0) continue;
+    if (!open.path.starts_with("/") || ::stat(path.c_str(), &file) != 0) continue;
     for (const ListedLock& lock : locks) {
       if (is_on(lock, file)) text += "    lock " + std::string(trimmed(lock.line)) + "\n";
     }

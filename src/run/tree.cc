@@ -18,16 +18,8 @@ namespace berth {
 
 namespace {
 
-std::vector<pid_t> pids_in(const std::string& proc) {
-  std::vector<pid_t> pids;
-  const auto names = list_directory(proc);
-  if (!names) return pids;
-  for (const std::string& name : *names) {
-    const auto pid = parse_unsigned(name);
-    if (pid) pids.push_back(static_cast<pid_t>(*pid));
-  }
-  std::sort(pids.begin(), pids.end());
-  return pids;
+std::vector<pid_t> listed_in(const std::string& proc) {
+  return pids_in(proc).value_or(std::vector<pid_t>());
 }
 
 std::uint64_t sum_or_zero(std::optional<std::uint64_t> a, std::optional<std::uint64_t> b) {
@@ -38,7 +30,7 @@ std::uint64_t sum_or_zero(std::optional<std::uint64_t> a, std::optional<std::uin
 
 std::vector<ProcessId> processes_in_session(pid_t session, const std::string& proc) {
   std::vector<ProcessId> found;
-  for (const pid_t pid : pids_in(proc)) {
+  for (const pid_t pid : listed_in(proc)) {
     const auto stat = read_process_stat(pid, proc);
     if (stat && stat->session == session) found.push_back(stat->id);
   }
@@ -50,7 +42,7 @@ namespace {
 template <typename LeftOut>
 std::vector<ProcessId> descendants(pid_t root, const std::string& proc, LeftOut is_left_out) {
   std::multimap<pid_t, ProcessStat> children;
-  for (const pid_t pid : pids_in(proc)) {
+  for (const pid_t pid : listed_in(proc)) {
     if (const auto stat = read_process_stat(pid, proc)) children.emplace(stat->parent, *stat);
   }
   std::vector<ProcessId> tree;
@@ -95,7 +87,7 @@ std::vector<pid_t> children_of(pid_t process, const std::string& proc) {
     return children;
   }
   // Not every kernel has that file (CONFIG_PROC_CHILDREN).
-  for (const pid_t pid : pids_in(proc)) {
+  for (const pid_t pid : listed_in(proc)) {
     const auto stat = read_process_stat(pid, proc);
     if (stat && stat->parent == process) children.push_back(pid);
   }
@@ -136,7 +128,7 @@ std::vector<ProcessId> processes_named_for(std::string_view run, pid_t except,
                                            const std::string& proc) {
   const std::string wanted = "BERTH_RUN=" + std::string(run);
   std::vector<ProcessId> found;
-  for (const pid_t pid : pids_in(proc)) {
+  for (const pid_t pid : listed_in(proc)) {
     const std::string directory = proc + "/" + std::to_string(pid);
     struct stat facts{};
     if (pid == except || ::stat(directory.c_str(), &facts) != 0 || facts.st_uid != ::getuid()) {
@@ -153,24 +145,18 @@ std::vector<ProcessId> processes_named_for(std::string_view run, pid_t except,
 
 Reading<bool> device_open_in(pid_t pid, const std::vector<std::string>& beginnings,
                              const std::string& proc) {
-  const auto absent = [](const Error& error) {
-    return error.code() == ErrorCode::no_permission ? Absent::no_permission : Absent::failed;
-  };
-  const std::string directory = proc + "/" + std::to_string(pid) + "/fd";
-  const auto names = list_directory(directory);
-  if (!names && names.error().code() == ErrorCode::not_found) return false;  // gone
-  if (!names) return absent(names.error());
-  for (const std::string& name : *names) {
-    const auto target = read_link(directory + "/" + name);
-    if (!target) {
-      if (target.error().code() == ErrorCode::not_found) continue;  // closed meanwhile
-      return absent(target.error());
-    }
-    if (std::any_of(beginnings.begin(), beginnings.end(),
-                    [&](const std::string& one) { return target->starts_with(one); })) {
-      return true;
-    }
+  const auto files = open_files_in(proc + "/" + std::to_string(pid) + "/fd");
+  if (!files) {
+    if (files.error().code() == ErrorCode::not_found) return false;  // gone
+    const bool is_anothers = files.error().code() == ErrorCode::no_permission;
+    return is_anothers ? Absent::no_permission : Absent::failed;
   }
+  const auto is_device = [&](const OpenFile& file) {
+    return std::ranges::any_of(beginnings,
+                               [&](const std::string& one) { return file.path.starts_with(one); });
+  };
+  if (std::ranges::any_of(*files, is_device)) return true;
+  if (std::ranges::find(*files, "", &OpenFile::path) != files->end()) return Absent::failed;
   return false;
 }
 
@@ -291,7 +277,7 @@ void TreeWatch::add_root(pid_t process) {
 
 TreeWatch::TreeUse TreeWatch::look() {
   asks_children_ = asks_children_ && learn_by_children();
-  if (!asks_children_) learn_newcomers(pids_in(proc_));
+  if (!asks_children_) learn_newcomers(listed_in(proc_));
   TreeUse seen;
   std::uint64_t ticks = 0;
   std::uint64_t pages = 0;

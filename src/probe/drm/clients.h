@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "base/process_stat.h"
 #include "base/reading.h"
 #include "probe/drm/fdinfo.h"
 
 namespace berth::drm {
 
-struct OpenFile {
+struct HeldFile {
   pid_t pid = 0;
-  std::string number;  // of the descriptor
-  std::string path;    // "/dev/dri/renderD128"
+  OpenFile file;  // its path: "/dev/dri/renderD128"
 };
 
 /// A client, and the process that it is counted for. Several can have it: a descriptor is inherited
@@ -37,7 +37,7 @@ class OpenDeviceFiles {
   /// itself cannot be listed; nobody is known then.
   OpenDeviceFiles(std::string proc, std::vector<std::string> beginnings);
 
-  [[nodiscard]] const std::vector<OpenFile>& files() const { return files_; }
+  [[nodiscard]] const std::vector<HeldFile>& files() const { return files_; }
   /// Processes with at least one of these files open, by number.
   [[nodiscard]] std::vector<pid_t> holders_of(const std::vector<std::string>& paths) const;
   /// Whether there are processes whose files may not be seen: other users', for all but root, and
@@ -50,7 +50,7 @@ class OpenDeviceFiles {
 
  private:
   std::string proc_;
-  std::vector<OpenFile> files_;
+  std::vector<HeldFile> files_;
   bool hides_some_ = false;
   std::optional<Absent> why_none_;
 };

@@ -214,16 +214,13 @@ std::optional<std::string> ProcfsProbe::directory_user(uid_t uid) {
 }
 
 bool ProcfsProbe::has_open(pid_t pid, const Device* device) const {
-  const std::string folder = path_of(pid, "fd");
-  const auto files = list_directory(folder);
+  const auto files = open_files_in(path_of(pid, "fd"));
   if (!files) return false;
   const auto minor = device != nullptr ? device->minor_number.get() : std::nullopt;
-  return std::ranges::any_of(*files, [&](const std::string& name) {
-    const auto target = read_link(folder + "/" + name);
-    if (!target) return false;
-    if (*target == "/dev/dxg") return true;  // WSL: one file for all devices
-    if (minor) return procfs::device_minor(*target) == minor;
-    return target->starts_with("/dev/nvidia");
+  return std::ranges::any_of(*files, [&](const OpenFile& file) {
+    if (file.path == "/dev/dxg") return true;  // WSL: one file for all devices
+    if (minor) return procfs::device_minor(file.path) == minor;
+    return file.path.starts_with("/dev/nvidia");
   });
 }
 
@@ -269,34 +266,24 @@ std::optional<ProcfsProbe::DiskSleep> ProcfsProbe::disk_sleep_of(pid_t pid) cons
 }
 
 Reading<DeviceFiles> ProcfsProbe::device_files() {
-  const auto entries = list_directory(source_.proc);
-  if (!entries) return procfs::why_absent(entries.error());
+  const auto pids = pids_in(source_.proc);
+  if (!pids) return procfs::why_absent(pids.error());
   DeviceFiles files;
   std::uint64_t unreadable = 0;
-  for (const std::string& entry : *entries) {
-    const auto pid = parse_unsigned(entry);
-    if (!pid || !std::in_range<pid_t>(*pid)) continue;
-    const std::string folder = path_of(static_cast<pid_t>(*pid), "fd");
-    const auto names = list_directory(folder);
-    if (!names) {
-      if (names.error().code() == ErrorCode::no_permission) ++unreadable;
-      continue;  // else it has ended
-    }
+  for (const pid_t pid : *pids) {
+    const auto open = open_files_in(path_of(pid, "fd"));
+    if (!open && open.error().code() == ErrorCode::no_permission) ++unreadable;
+    if (!open) continue;  // else it has ended
     std::set<std::uint64_t> minors;
-    for (const std::string& name : *names) {
-      const auto target = read_link(folder + "/" + name);
-      const auto minor = target ? procfs::device_minor(*target) : std::nullopt;
-      if (minor) minors.insert(*minor);
+    for (const OpenFile& file : *open) {
+      if (const auto minor = procfs::device_minor(file.path)) minors.insert(*minor);
     }
-    for (const std::uint64_t minor : minors) {
-      files.holders.push_back({.pid = static_cast<pid_t>(*pid), .minor = minor});
-    }
+    for (const std::uint64_t minor : minors) files.holders.push_back({.pid = pid, .minor = minor});
   }
   std::sort(files.holders.begin(), files.holders.end());
-  // The first of all is always there: where it is not shown, others are not either.
-  const bool hides_others =
-      stats_.is_procfs() && std::ranges::find(*entries, "1") == entries->end();
-  files.unreadable = hides_others ? Reading<std::uint64_t>(Absent::no_permission) : unreadable;
+  files.unreadable = hides_others(*pids, source_.proc)
+                         ? Reading<std::uint64_t>(Absent::no_permission)
+                         : unreadable;
   return files;
 }
 
