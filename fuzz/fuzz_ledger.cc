@@ -13,7 +13,7 @@ namespace fuzz_ledger {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto lease = berth::parse_lease(text)) {
-    BERTH_CHECK(!lease->devices.empty(), "a lease names a device");
+    BERTH_CHECK(!lease->claim.devices.empty(), "a lease names a device");
   }
   (void)berth::parse_ticket(text);
   if (const auto planned = berth::parse_planned(text)) {

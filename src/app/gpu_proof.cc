@@ -104,13 +104,13 @@ class Tester {
     options.request.only = {{*device.uuid.get()}};
     // One that is not well is what a test is for.
     options.request.allow_failed = true;
-    options.run = "gpu-test";
-    options.command = "berth doctor --gpu-test";
+    options.claim.run = "gpu-test";
+    options.claim.command = "berth doctor --gpu-test";
     options.wait = std::chrono::milliseconds(0);
     auto answer = acquire(*ledger_, look, context_.clock(), options);
     if (!answer) return std::unexpected(std::move(answer).error());
     if (auto* got = std::get_if<Acquired>(&*answer)) {
-      (void)got->lease.describe(own_process_id(), own_process_id());
+      (void)got->lease.describe({.keeper = own_process_id(), .job = own_process_id()});
       return std::move(got->lease);
     }
     for (const Refusal& refusal : std::get<NotAcquired>(*answer).placement.refused) {

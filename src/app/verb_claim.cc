@@ -25,7 +25,6 @@
 #include "health/health.h"
 #include "run/adopted_run.h"
 #include "run/cap.h"
-#include "run/claim_terms.h"
 #include "run/inside.h"
 #include "run/run_manifest.h"
 #include "run/tree.h"
@@ -224,7 +223,7 @@ class ClaimVerb final : public Verb {
            const RunServices& services, Manifest manifest, const LetGo& let_go) {
     note_given(got, manifest);
     const std::string id = manifest.id;
-    const auto described = got.lease.describe(own_process_id(), manifest.job);
+    const auto described = got.lease.describe({.keeper = own_process_id(), .job = manifest.job});
     auto record = described ? AdoptedRun::begin(std::move(options), services, std::move(manifest))
                             : Result<AdoptedRun>(std::unexpected(described.error()));
     const auto told =

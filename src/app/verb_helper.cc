@@ -38,7 +38,6 @@
 #include "place/visible_devices.h"
 #include "run/adopted_run.h"
 #include "run/cap.h"
-#include "run/claim_terms.h"
 #include "run/inside.h"
 #include "run/run_manifest.h"
 #include "run/tree.h"
@@ -357,7 +356,7 @@ class Helper {
     std::vector<DeviceId> devices;
     for (const Choice& choice : got.placement.chosen) devices.push_back(choice.device);
     auto variables = visible_variables(devices, VisibleFormat::indices, got.snapshot);
-    auto described = got.lease.describe(program_.process(), program_.process());
+    auto described = got.lease.describe({.keeper = program_.process(), .job = program_.process()});
     if (!variables || !described || program_.has_had_enough()) {
       (void)got.lease.end(ledger);
       if (!variables) return std::unexpected(std::move(variables).error());

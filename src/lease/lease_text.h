@@ -23,20 +23,13 @@ constexpr unsigned ledger_format = 1;
 /// A lease file's content. Line 1 gives the claim; the rest only describes.
 struct LeaseText {
   unsigned format = ledger_format;
-  uid_t uid = 0;
-  std::vector<ClaimedDevice> devices;
-  std::string run;
-  std::string command;
   /// The machine's steady clock (base/clock.h steady_ms) when it was taken: its age, for people,
   /// where the date was set since.
-  std::optional<std::int64_t> steady_ms;
+  std::optional<std::int64_t> steady_ms = {};
   /// The job is ended after so long; nothing: it has no limit.
-  std::optional<std::chrono::milliseconds> time_limit;
-  std::optional<CapTier> held_by;  // nothing: whole devices, or an older berth's
-  std::string isolated_by = {};    // empty: it is not, or an older berth's
-  std::optional<ProcessId> keeper;
-  std::optional<ProcessId> job;
-  std::string container;  // empty: none, or not made yet
+  std::optional<std::chrono::milliseconds> time_limit = {};
+  /// Its devices, what walk_said() (snapshot/walk.h) names, and the user id that its writer gave.
+  Claim claim = {};
   friend bool operator==(const LeaseText&, const LeaseText&) = default;
 };
 
@@ -44,10 +37,8 @@ struct LeaseText {
 [[nodiscard]] Result<std::string> write_lease(const LeaseText& lease);
 /// invalid: line 1 is not that of a lease. A newer format is read as far as line 1.
 [[nodiscard]] Result<LeaseText> parse_lease(std::string_view text);
-/// Lines to append to a lease: its keeper, its job, and the job's container.
-[[nodiscard]] std::string write_description(ProcessId keeper, std::optional<ProcessId> job,
-                                            std::optional<CapTier> held_by = {},
-                                            std::string_view container = {});
+/// Lines to append to a lease: what has become known since of what walk_said() names.
+[[nodiscard]] std::string write_description(const Claim& known);
 
 /// The line to append that gives it another time limit.
 [[nodiscard]] std::string write_time_limit(std::chrono::milliseconds limit);
@@ -55,20 +46,15 @@ struct LeaseText {
 /// A ticket file's content.
 struct TicketText {
   unsigned format = ledger_format;
-  uid_t uid = 0;
   unsigned order = order_rule;
   /// The queue place (nanoseconds since 1970) of the last ticket seen when this one was made. This
   /// one stands behind it, even where the date was set back in between. As it can only move its own
   /// ticket backwards, nobody gains by lying.
   std::int64_t not_before_ns = 0;
-  std::optional<std::int64_t> steady_ms;  // as in LeaseText
-  std::optional<std::chrono::milliseconds> time_limit;
-  ProcessId process;
-  std::string run;  // empty: a ticket of an older berth
-  std::string command;
-  std::string wants;
-  std::string request;
-  std::vector<DeviceId> devices;  // what it could ever be given, for `gathered`
+  std::optional<std::int64_t> steady_ms = {};  // as in LeaseText
+  /// What walk_said() (snapshot/walk.h) names, its time limit, and the user id of its writer.
+  Waiter waiter = {};
+  std::vector<DeviceId> devices = {};  // what it could ever be given, for `gathered`
   friend bool operator==(const TicketText&, const TicketText&) = default;
 };
 

@@ -10,15 +10,17 @@ using testing::StartsWith;
 using namespace literals;
 
 LeaseText a_share() {
-  return {.uid = 1000,
-          .devices = {{DeviceId("GPU-a"), 10_GiB}, {DeviceId("GPU-b"), 5_GiB}},
-          .run = "r1",
-          .command = "python -c 'print(1)\n' 100%",
+  return {.steady_ms = 86'400'123,
           .time_limit = std::chrono::hours(2),
-          .held_by = CapTier::watchdog,
-          .isolated_by = "landlock",
-          .keeper = ProcessId{.pid = 4711, .start_ticks = 99},
-          .job = ProcessId{.pid = 4712, .start_ticks = 100}};
+          .claim = {.run = "r1",
+                    .uid = 1000,
+                    .keeper = ProcessId{.pid = 4711, .start_ticks = 99},
+                    .job = ProcessId{.pid = 4712, .start_ticks = 100},
+                    .command = "python -c 'print(1)\n' 100%",
+                    .devices = {{DeviceId("GPU-a"), 10_GiB}, {DeviceId("GPU-b"), 5_GiB}},
+                    .container = "4f5e6d",
+                    .held_by = CapTier::watchdog,
+                    .isolated_by = "landlock"}};
 }
 
 TEST(LeaseText, ComesBackAsItWasWritten) {
@@ -31,13 +33,34 @@ TEST(LeaseText, ComesBackAsItWasWritten) {
 
 TEST(LeaseText, NamesTheContainerOnceItIsKnown) {
   const std::string container(64, 'a');
-  const auto lease = parse_lease("berth-lease 1 1 0 1 GPU-a\n" +
-                                 write_description({1, 2}, std::nullopt, {}, container));
+  const auto lease =
+      parse_lease("berth-lease 1 1 0 1 GPU-a\n" + write_description({.container = container}));
   ASSERT_TRUE(lease) << lease.error().message();
-  EXPECT_EQ(lease->container, container);
+  EXPECT_EQ(lease->claim.container, container);
   const auto long_one =
       parse_lease("berth-lease 1 1 0 1 GPU-a\ncontainer=" + std::string(65, 'a') + "\n");
-  EXPECT_EQ(long_one->container, "") << "written by a stranger";
+  EXPECT_EQ(long_one->claim.container, "") << "written by a stranger";
+}
+
+TEST(LeaseText, NamesNoProcessThatASignalWouldTakeForOthers) {
+  for (const std::string process : {"0 5", "-1 5", "4294967297 5", "7", "7 x", "7 5 6", "all"}) {
+    const auto lease = parse_lease("berth-lease 1 1 0 1 GPU-a\njob=" + process +
+                                   "\nkeeper=" + process + "\nrun=r1\n");
+    ASSERT_TRUE(lease) << process;
+    EXPECT_EQ(lease->claim.job, std::nullopt) << process;
+    EXPECT_EQ(lease->claim.keeper, std::nullopt) << process;
+    EXPECT_EQ(lease->claim.run, "r1") << process;
+    const auto ticket = parse_ticket("berth-ticket 1 1 2 0\nprocess=" + process + "\n");
+    ASSERT_TRUE(ticket) << process;
+    EXPECT_EQ(ticket->waiter.process, ProcessId{}) << process;
+  }
+}
+
+TEST(LeaseText, SaysNothingOfWhatItsFileTellsItself) {
+  const auto lease = parse_lease(
+      "berth-lease 1 1 0 1 GPU-a\nid=x\nuid=0\nuser=root\nsince_unix_ms=1\ndevices=GPU-b\n");
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(*lease, (LeaseText{.claim = {.uid = 1, .devices = {{DeviceId("GPU-a"), {}}}}}));
 }
 
 TEST(LeaseText, OfATimeThatNoClockHoldsSaysNone) {
@@ -52,7 +75,8 @@ TEST(LeaseText, OfATimeThatNoClockHoldsSaysNone) {
 TEST(LeaseText, LineOneIsFrozen) {
   EXPECT_THAT(*write_lease(a_share()),
               StartsWith("berth-lease 1 1000 10737418240,5368709120 0 GPU-a,GPU-b\n"));
-  const LeaseText whole{.uid = 7, .devices = {{DeviceId("00000000:3b:00.0"), std::nullopt}}};
+  const LeaseText whole{
+      .claim = {.uid = 7, .devices = {{DeviceId("00000000:3b:00.0"), std::nullopt}}}};
   EXPECT_THAT(*write_lease(whole), StartsWith("berth-lease 1 7 0 1 00000000:3b:00.0\n"));
 }
 
@@ -60,9 +84,19 @@ TEST(LeaseText, SaysNothingOfATierThatItDoesNotKnow) {
   const auto lease =
       parse_lease("berth-lease 1 1 1024 0 GPU-a\nheld_by=magic\nisolated_by=magic\nrun=r1\n");
   ASSERT_TRUE(lease) << lease.error().message();
-  EXPECT_EQ(lease->held_by, std::nullopt);
-  EXPECT_EQ(lease->isolated_by, "");
-  EXPECT_EQ(lease->run, "r1");
+  EXPECT_EQ(lease->claim.held_by, std::nullopt);
+  EXPECT_EQ(lease->claim.isolated_by, "");
+  EXPECT_EQ(lease->claim.run, "r1");
+}
+
+TEST(LeaseText, TakesTheLastWordOnEachKey) {
+  const auto lease = parse_lease(
+      "berth-lease 1 1 0 1 GPU-a\nisolated_by=landlock\ntime_ms=1\nkeeper=7 5\nkeeper=8 6\n"
+      "isolated_by=systemd\ntime_ms=2\n");
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(lease->claim.isolated_by, "systemd");
+  EXPECT_EQ(lease->time_limit, std::chrono::milliseconds(2));
+  EXPECT_EQ(lease->claim.keeper, (ProcessId{8, 6}));
 }
 
 TEST(LeaseText, OfANewerFormatIsReadAsFarAsLineOne) {
@@ -70,15 +104,15 @@ TEST(LeaseText, OfANewerFormatIsReadAsFarAsLineOne) {
       parse_lease("berth-lease 9 1000 0 1 GPU-a,GPU-b more fields\nrun: {\"x\": 1}\n");
   ASSERT_TRUE(lease) << lease.error().message();
   EXPECT_EQ(lease->format, 9U);
-  ASSERT_EQ(lease->devices.size(), 2U);
-  EXPECT_EQ(lease->devices[1].device, DeviceId("GPU-b"));
-  EXPECT_EQ(lease->devices[1].promised, std::nullopt);
+  ASSERT_EQ(lease->claim.devices.size(), 2U);
+  EXPECT_EQ(lease->claim.devices[1].device, DeviceId("GPU-b"));
+  EXPECT_EQ(lease->claim.devices[1].promised, std::nullopt);
 }
 
 TEST(LeaseText, PromisesNoMoreThanAllOfThemCanSumUpTo) {
   const auto lease = parse_lease("berth-lease 1 1 18446743998547886080 0 GPU-a\n");
   ASSERT_TRUE(lease) << lease.error().message();
-  const Bytes promised = lease->devices[0].promised.value_or(Bytes{0});
+  const Bytes promised = lease->claim.devices[0].promised.value_or(Bytes{0});
   EXPECT_GT(promised, Bytes(std::uint64_t{1} << 40)) << "more than any card has: none is left";
   EXPECT_LT(promised, Bytes(UINT64_MAX / 4096)) << "and no sum of them becomes small";
 }
@@ -86,8 +120,8 @@ TEST(LeaseText, PromisesNoMoreThanAllOfThemCanSumUpTo) {
 TEST(LeaseText, WhoseLastLineWasCutByACrashKeepsTheOthers) {
   const auto lease = parse_lease("berth-lease 1 1 0 1 GPU-a\nrun=r1\nkeeper=4711 12");
   ASSERT_TRUE(lease);
-  EXPECT_EQ(lease->run, "r1");
-  EXPECT_EQ(lease->keeper, std::nullopt);
+  EXPECT_EQ(lease->claim.run, "r1");
+  EXPECT_EQ(lease->claim.keeper, std::nullopt);
 }
 
 TEST(LeaseText, IsRefusedWhereLineOneSaysNoClaim) {
@@ -104,21 +138,22 @@ TEST(LeaseText, IsRefusedWhereLineOneSaysNoClaim) {
 
 TEST(LeaseText, CannotBeWrittenForWhatWouldBreakLineOne) {
   for (const std::string name : {"", "a b", "a,b", "a\nb", "a\x7f"}) {
-    EXPECT_FALSE(write_lease({.devices = {{DeviceId(name), std::nullopt}}})) << name;
+    EXPECT_FALSE(write_lease({.claim = {.devices = {{DeviceId(name), std::nullopt}}}})) << name;
   }
-  EXPECT_FALSE(write_lease({.devices = {}}));
-  EXPECT_FALSE(
-      write_lease({.devices = {{DeviceId("GPU-a"), std::nullopt}, {DeviceId("GPU-b"), 1_GiB}}}));
+  EXPECT_FALSE(write_lease({}));
+  EXPECT_FALSE(write_lease(
+      {.claim = {.devices = {{DeviceId("GPU-a"), std::nullopt}, {DeviceId("GPU-b"), 1_GiB}}}}));
 }
 
 TEST(TicketText, ComesBackAsItWasWritten) {
-  const TicketText ticket{.uid = 1000,
-                          .not_before_ns = 1'760'000'000'000'000'000,
-                          .process = {.pid = 12, .start_ticks = 34},
-                          .run = "20251009-065020-k3f9q2",
-                          .command = "a=b\tc",
-                          .wants = "-n 2",
-                          .request = "{\"devices\":2}",
+  const TicketText ticket{.not_before_ns = 1'760'000'000'000'000'000,
+                          .waiter = {.run = "20251009-065020-k3f9q2",
+                                     .uid = 1000,
+                                     .process = {.pid = 12, .start_ticks = 34},
+                                     .command = "a=b\tc",
+                                     .wants = "-n 2",
+                                     .request = "{\"devices\":2}",
+                                     .time_limit = std::chrono::hours(1)},
                           .devices = {DeviceId("GPU-a"), DeviceId("GPU-b")}};
   const auto back = parse_ticket(write_ticket(ticket));
   ASSERT_TRUE(back) << back.error().message();
@@ -130,7 +165,7 @@ TEST(TicketText, OfANewerFormatKeepsItsPlace) {
   ASSERT_TRUE(ticket);
   EXPECT_EQ(ticket->not_before_ns, 77);
   EXPECT_EQ(ticket->order, 5U);
-  EXPECT_EQ(ticket->request, "");
+  EXPECT_EQ(ticket->waiter.request, "");
 }
 
 TEST(TicketText, IsRefusedWhereLineOneIsBroken) {

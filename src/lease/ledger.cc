@@ -270,16 +270,13 @@ Result<HostLock> Ledger::lock(Duration patience, const std::function<bool()>& in
   }
 }
 
-Result<Lease> Ledger::claim(const HostLock& lock, const LeaseTerms& terms) {
+Result<Lease> Ledger::claim(const HostLock& lock, Claim wanted,
+                            std::optional<std::chrono::milliseconds> time_limit) {
   static_cast<void>(lock);  // holding it is the point
-  auto text = write_lease({.uid = ::geteuid(),
-                           .devices = terms.devices,
-                           .run = terms.run,
-                           .command = terms.command,
-                           .steady_ms = steady_ms(clock_->now()),
-                           .time_limit = terms.time_limit,
-                           .held_by = terms.held_by,
-                           .isolated_by = terms.isolated_by});
+  wanted.uid = ::geteuid();
+  auto text = write_lease({.steady_ms = steady_ms(clock_->now()),
+                           .time_limit = time_limit,
+                           .claim = std::move(wanted)});
   if (!text) return std::unexpected(std::move(text).error());
   auto id = new_id();
   if (!id) return std::unexpected(std::move(id).error());
@@ -305,28 +302,24 @@ Result<void> Ledger::extend(const std::string& lease, std::chrono::milliseconds 
   return write_all(fd.get(), line);
 }
 
-Result<Ticket> Ledger::queue(const TicketTerms& terms) const {
+Result<Ticket> Ledger::queue(Waiter wanted, std::vector<DeviceId> devices) const {
   const auto names = names_in(directory_.get());
   if (!names) return std::unexpected(names.error());
   auto random = new_id();
   if (!random) return std::unexpected(std::move(random).error());
   const std::int64_t place = next_place(*names, clock_->wall_now());
-  const std::string id = fmt::format("{:019}-{}{}", place, *random, name_suffix(terms.priority));
+  const std::string id = fmt::format("{:019}-{}{}", place, *random, name_suffix(wanted.priority));
   const Instant now = clock_->now();
-  const std::string text = write_ticket({.uid = ::geteuid(),
-                                         .not_before_ns = place - 1,
+  wanted.uid = ::geteuid();
+  wanted.process = own_process_id();
+  const std::string text = write_ticket({.not_before_ns = place - 1,
                                          .steady_ms = steady_ms(now),
-                                         .time_limit = terms.time_limit,
-                                         .process = own_process_id(),
-                                         .run = terms.run,
-                                         .command = terms.command,
-                                         .wants = terms.wants,
-                                         .request = terms.request,
-                                         .devices = terms.devices});
+                                         .waiter = std::move(wanted),
+                                         .devices = devices});
   auto fd = publish(directory_.get(), std::string(ticket_prefix) + id, text,
                     {ticket_life, locked_from_beat(now)});
   if (!fd) return std::unexpected(no_room(std::move(fd).error(), place_));
-  return Ticket(id, terms.devices, *std::move(fd), now, *this);
+  return Ticket(id, std::move(devices), *std::move(fd), now, *this);
 }
 
 namespace {
@@ -393,11 +386,10 @@ std::string command_for_others(const std::vector<std::string>& masked, const std
 Lease::Lease(std::string id, std::string path, Fd fd)
     : id_(std::move(id)), path_(std::move(path)), fd_(std::move(fd)) {}
 
-Result<void> Lease::describe(ProcessId keeper, std::optional<ProcessId> job,
-                             std::optional<CapTier> held_by, std::string_view container) {
+Result<void> Lease::describe(const Claim& known) {
   struct stat before{};
   if (::fstat(fd_.get(), &before) != 0) return fail_system(errno, "examine the lease");
-  const std::string lines = write_description(keeper, job, held_by, container);
+  const std::string lines = write_description(known);
   const ssize_t wrote = ::pwrite(fd_.get(), lines.data(), lines.size(), before.st_size);
   if (wrote == static_cast<ssize_t>(lines.size())) return {};
   const int why = wrote < 0 ? errno : ENOSPC;

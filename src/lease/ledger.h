@@ -54,28 +54,6 @@ struct LedgerPlace {
 [[nodiscard]] std::string command_for_others(const std::vector<std::string>& masked,
                                              const std::string& proc = "/proc");
 
-/// What a lease is to say.
-struct LeaseTerms {
-  std::string run;
-  std::string command;  // masked
-  std::vector<ClaimedDevice> devices;
-  std::optional<CapTier> held_by = {};  // of shares
-  std::optional<std::chrono::milliseconds> time_limit = {};
-  std::string isolated_by = {};
-};
-
-/// What a ticket is to say.
-struct TicketTerms {
-  std::string run;
-  std::string command;
-  std::string wants;
-  std::string request;
-  /// What it could ever be given: set_gathered() names devices by their place in this list.
-  std::vector<DeviceId> devices;
-  Priority priority = Priority::normal;
-  std::optional<std::chrono::milliseconds> time_limit = {};
-};
-
 /// The host lock, held while this object lives. Nobody else claims meanwhile; that is all it is
 /// for.
 class HostLock {
@@ -96,10 +74,8 @@ class Lease {
   /// The locked descriptor, numbered 100 or above. Children that are to keep the lease alive
   /// inherit it: clear its close-on-exec flag in them (run/ does).
   [[nodiscard]] int descriptor() const { return fd_.get(); }
-  /// Writes who the job and its keeper are, for people.
-  [[nodiscard]] Result<void> describe(ProcessId keeper, std::optional<ProcessId> job,
-                                      std::optional<CapTier> held_by = {},
-                                      std::string_view container = {});
+  /// Adds what is known since, for people: its keeper, its job, what turned out to hold it.
+  [[nodiscard]] Result<void> describe(const Claim& known);
   /// As its file says now: Ledger::extend() may have moved it.
   [[nodiscard]] std::optional<std::chrono::milliseconds> time_limit() const;
   /// Removes the lease: the promise has ended. Idempotent. After a failure the lease still holds
@@ -197,16 +173,20 @@ class Ledger {
   /// One ticket's state; nothing: it is dead or gone.
   [[nodiscard]] std::optional<WaiterState> waiter_state(const std::string& id) const;
 
-  /// Publishes a lease, locked before it is visible. All or nothing.
-  [[nodiscard]] Result<Lease> claim(const HostLock& lock, const LeaseTerms& terms);
+  /// Publishes a lease, locked before it is visible. All or nothing. It says of `wanted` its
+  /// devices and what walk_said() (snapshot/walk.h) names; the job is ended after `time_limit`.
+  [[nodiscard]] Result<Lease> claim(const HostLock& lock, Claim wanted,
+                                    std::optional<std::chrono::milliseconds> time_limit = {});
 
   /// Gives one of one's own leases another time limit, counted from its beginning. Its keeper asks
   /// for it when the old one is over. Waiters see it at once.
   [[nodiscard]] Result<void> extend(const std::string& lease,
                                     std::chrono::milliseconds time_limit) const;
 
-  /// Takes a place at the end of the queue.
-  [[nodiscard]] Result<Ticket> queue(const TicketTerms& terms) const;
+  /// Takes a place at the end of the queue. The ticket says of `wanted` what walk_said() names, its
+  /// priority and its time limit.
+  /// devices: what it could ever be given. set_gathered() names them by their place in this list.
+  [[nodiscard]] Result<Ticket> queue(Waiter wanted, std::vector<DeviceId> devices) const;
 
   /// Removes what dead processes left behind: this user's or, as root, everybody's. It looks into
   /// 16 of them at most, from a random one on. So a long queue costs little more.

@@ -120,8 +120,9 @@ std::vector<DeviceId> gathered_by(const std::vector<std::size_t>& flags,
                                   const std::vector<DeviceId>& devices) {
   std::vector<DeviceId> gathered;
   for (const std::size_t flag : flags) {
-    const bool is_device = flag >= first_gathered && flag - first_gathered < devices.size();
-    if (is_device) gathered.push_back(devices[flag - first_gathered]);
+    if (flag < first_gathered || flag - first_gathered >= devices.size()) continue;
+    const DeviceId& device = devices[flag - first_gathered];
+    if (is_plain_id(device.text())) gathered.push_back(device);  // a stranger wrote it
   }
   return gathered;
 }
@@ -141,18 +142,10 @@ WallTime appeared_at(const struct stat& facts, std::optional<std::int64_t> stead
 }
 
 Claim claim_from(LeaseText text, std::string id, const struct stat& facts, const Moment& now) {
-  Claim claim;
+  Claim claim = std::move(text.claim);
   claim.id = std::move(id);
-  claim.run = std::move(text.run);
   claim.uid = facts.st_uid;
-  claim.keeper = text.keeper.value_or(ProcessId{});
-  claim.job = text.job;
-  claim.container = std::move(text.container);
-  claim.command = std::move(text.command);
   claim.since = appeared_at(facts, text.steady_ms, now);
-  claim.devices = std::move(text.devices);
-  claim.held_by = text.held_by;
-  claim.isolated_by = std::move(text.isolated_by);
   if (text.time_limit) claim.ends = WallTime{claim.since.unix_ms + text.time_limit->count()};
   claim.parsed = text.format <= ledger_format;
   return claim;
@@ -230,7 +223,7 @@ class Scan {
       view.problems.push_back(problem_with(name, "broken", text.error().said(), place_));
       return;
     }
-    compare(name, text->uid, entry->facts.st_uid, text->format);
+    compare(name, text->claim.uid, entry->facts.st_uid, text->format);
     Claim claim = claim_from(*std::move(text), without(lease_prefix, name), entry->facts, now_);
     claim.user = user_name(claim.uid);
     view.claims.push_back(std::move(claim));
@@ -245,27 +238,21 @@ class Scan {
       view.problems.push_back(problem_with(name, "broken", text.error().said(), place_));
       return;
     }
-    compare(name, text->uid, entry->facts.st_uid, text->format);
+    compare(name, text->waiter.uid, entry->facts.st_uid, text->format);
     FoundTicket ticket;
     ticket.facts = ticket_facts(name, entry->facts);
     const auto flags = flags_of(fd.get());
     ticket.state = state_of(fd.get(), flags, without(ticket_prefix, name));
-    Waiter& waiter = ticket.waiter;
+    Waiter& waiter = ticket.waiter = std::move(text->waiter);
     waiter.id = ticket.state.id;
     waiter.uid = entry->facts.st_uid;
     waiter.user = user_name(waiter.uid);
-    waiter.process = text->process;
-    waiter.run = std::move(text->run);
-    waiter.command = std::move(text->command);
-    waiter.wants = std::move(text->wants);
-    waiter.request = std::move(text->request);
     waiter.since = appeared_at(entry->facts, text->steady_ms, now_);
     // No ticket is older than its file, unless the date was set back since. How long one that is
     // not understood may gather follows from its age: of that it may not tell us at all.
     const WallTime written = changed_at(entry->facts);
     const bool is_too_old = waiter.since < written && written <= now_.wall;
     if (is_too_old || !request_from_json(waiter.request)) waiter.since = written;
-    waiter.time_limit = text->time_limit;
     waiter.gathered = gathered_by(flags, text->devices);
     const auto until = waiter.gathered.empty() ? std::nullopt : gathers_until_s(fd.get());
     if (until) waiter.gathers_until = WallTime{waiter.since.unix_ms + *until * 1000};

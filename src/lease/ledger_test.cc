@@ -48,10 +48,8 @@ class LedgerTest : public testing::Test {
     return ledger.claim(*lock, {.run = "r1", .command = "python a.py", .devices = devices});
   }
   Ticket queue(Ledger& ledger, const std::string& command) {
-    auto ticket = ledger.queue({.command = command,
-                                .wants = "-n 1",
-                                .request = to_json(Request{}),
-                                .devices = {DeviceId("A"), DeviceId("B"), DeviceId("C")}});
+    auto ticket = ledger.queue({.command = command, .wants = "-n 1", .request = to_json(Request{})},
+                               {DeviceId("A"), DeviceId("B"), DeviceId("C")});
     EXPECT_TRUE(ticket) << ticket.error().message();
     return *std::move(ticket);
   }
@@ -137,10 +135,10 @@ TEST_F(LedgerTest, NamesTheKeeperAndTheJobOnceDescribed) {
   Ledger ledger = open_ledger();
   auto lease = claim(ledger, whole("A"));
   ASSERT_TRUE(lease);
-  ASSERT_TRUE(lease->describe({.pid = 10, .start_ticks = 1}, std::nullopt));
-  EXPECT_EQ(read(ledger).claims[0].keeper.pid, 10);
+  ASSERT_TRUE(lease->describe({.keeper = ProcessId{10, 1}}));
+  EXPECT_EQ(read(ledger).claims[0].keeper->pid, 10);
   EXPECT_EQ(read(ledger).claims[0].job, std::nullopt);
-  ASSERT_TRUE(lease->describe({.pid = 10, .start_ticks = 1}, ProcessId{11, 2}));
+  ASSERT_TRUE(lease->describe({.keeper = ProcessId{10, 1}, .job = ProcessId{11, 2}}));
   EXPECT_EQ(read(ledger).claims[0].job, (ProcessId{11, 2}));
 }
 
@@ -429,6 +427,19 @@ TEST_F(LedgerTest, QueuesInTheOrderOfArrivalWithWhatEachShows) {
   EXPECT_THAT(read(ledger).waiters[0].gathered, IsEmpty());
 }
 
+TEST_F(LedgerTest, ATicketGathersNoDeviceWhoseNameIsNoPlainWord) {
+  Ledger ledger = open_ledger();
+  auto ticket = ledger.queue({.command = "waits"}, {DeviceId("A"), DeviceId("B")});
+  ASSERT_TRUE(ticket);
+  ticket->set_gathered({DeviceId("A"), DeviceId("B")});
+  const std::string file = path_ + "/ticket-" + ticket->id();
+  std::string text = *read_file(file);
+  text.replace(text.find("A,B"), 3, "%0a,B");
+  const Fd stranger(::open(file.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  ASSERT_TRUE(write_all(stranger.get(), text));
+  EXPECT_THAT(read(ledger).waiters[0].gathered, ElementsAre(DeviceId("B")));
+}
+
 TEST_F(LedgerTest, ShowsUntilWhenATicketGathersAndMovesItFurtherAwayAlone) {
   Ledger ledger = open_ledger();
   Ticket ticket = queue(ledger, "gathers");
@@ -453,11 +464,11 @@ TEST_F(LedgerTest, PutsWhoMayGoFirstFirstWhateverAnybodyElseClaims) {
   Ledger ledger = open_ledger();
   Policy policy;
   policy.rules.push_back({.rules = {.highest_priority = Priority::high}});
-  const TicketTerms low{.command = "low", .priority = Priority::low};
-  const TicketTerms high{.command = "high", .priority = Priority::high};
-  const auto first = ledger.queue(low);
+  const Waiter low{.command = "low", .priority = Priority::low};
+  const Waiter high{.command = "high", .priority = Priority::high};
+  const auto first = ledger.queue(low, {});
   const Ticket second = queue(ledger, "normal");
-  const auto third = ledger.queue(high);
+  const auto third = ledger.queue(high, {});
   ledger.set_policy(std::make_shared<const Policy>(policy));
   EXPECT_THAT(commands(read(ledger)), ElementsAre("high", "normal", "low"));
   EXPECT_THAT(ledger.tickets_before(second.id()).value(), ElementsAre(third->id()));
@@ -639,12 +650,11 @@ TEST_F(LedgerTest, SetupRemovesNothingThatIsInTheWay) {
 
 TEST_F(LedgerTest, AReservationOfAnEarlierBootHoldsNothingAndIsTakenAway) {
   Ledger ledger = open_ledger();
-  const auto text = write_lease({.uid = ::geteuid(),
-                                 .devices = whole("A"),
-                                 .run = "r1",
-                                 .command = "berth reserve",
-                                 .steady_ms = 1'000'000'000'000,  // of a machine that was up long
-                                 .time_limit = std::chrono::hours(4)});
+  const auto text = write_lease(
+      {.steady_ms = 1'000'000'000'000,  // of a machine that was up long
+       .time_limit = std::chrono::hours(4),
+       .claim = {
+           .run = "r1", .uid = ::geteuid(), .command = "berth reserve", .devices = whole("A")}});
   put("lease-00000000-0000000000000001", *text, false);
   EXPECT_THAT(read(ledger).claims, IsEmpty()) << "its lock went with its processes";
   EXPECT_EQ(ledger.sweep(), 1U);

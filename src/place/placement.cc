@@ -358,4 +358,10 @@ Placement place(const Snapshot& snapshot, const Request& request, const PlaceLim
   return placement;
 }
 
+std::vector<ClaimedDevice> taken_by(const Placement& placement) {
+  std::vector<ClaimedDevice> devices;
+  for (const Choice& choice : placement.chosen) devices.push_back({choice.device, choice.promised});
+  return devices;
+}
+
 }  // namespace berth

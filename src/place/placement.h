@@ -99,6 +99,9 @@ struct Placement {
   std::vector<std::string_view> kinds_to_choose;
 };
 
+/// What a claim of it takes.
+[[nodiscard]] std::vector<ClaimedDevice> taken_by(const Placement& placement);
+
 /// What limits the devices that may be given. The variable CUDA_VISIBLE_DEVICES, which the user can
 /// unset, or the lease around the user.
 enum class VisibleBy { variable, lease };

@@ -27,12 +27,6 @@ Claim claim_of(const Waiter& waiter, std::vector<ClaimedDevice> devices) {
   return claim;
 }
 
-std::vector<ClaimedDevice> taken_by(const Placement& placement) {
-  std::vector<ClaimedDevice> devices;
-  for (const Choice& choice : placement.chosen) devices.push_back({choice.device, choice.promised});
-  return devices;
-}
-
 namespace {
 
 /// What a waiter that cannot start keeps for itself: its wanted share of each gathered device, and

@@ -36,7 +36,6 @@ struct Played {
                                          const PlaceLimits& asker);
 
 [[nodiscard]] Claim claim_of(const Waiter& waiter, std::vector<ClaimedDevice> devices);
-[[nodiscard]] std::vector<ClaimedDevice> taken_by(const Placement& placement);
 /// The members of `limits` that count for all, with the waiter's own for the rest.
 [[nodiscard]] PlaceLimits limits_of(const Waiter& waiter, PlaceLimits limits);
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "lease/watch.h"
-#include "run/claim_terms.h"
 #include "run/turn.h"
 #include "run/waiting_news.h"
 
@@ -115,10 +114,12 @@ class Acquisition {
   }
 
   Result<std::optional<Outcome>> queue_up() {
-    const TicketTerms terms = terms_of_ticket();
-    wanted_ = terms.request;
+    const Waiter waiter = as_waiter();
+    std::vector<DeviceId> devices;
+    for (const Device& device : now_.snapshot.devices) devices.push_back(device.id);
+    wanted_ = waiter.request;
     while (!ticket_) {
-      auto ticket = ledger_.queue(terms);
+      auto ticket = ledger_.queue(waiter, devices);
       if (ticket) {
         ticket_.emplace(*std::move(ticket));
         break;
@@ -351,7 +352,9 @@ class Acquisition {
 
   /// Under the host lock: the lease appears and the ticket goes before anybody else may choose.
   Result<std::optional<Outcome>> claim(const HostLock& lock) {
-    auto lease = ledger_.claim(lock, lease_terms(options_, now_.placement));
+    Claim claim = options_.claim;
+    claim.devices = taken_by(now_.placement);
+    auto lease = ledger_.claim(lock, std::move(claim), options_.time_limit);
     if (!lease) return std::unexpected(std::move(lease).error());
     if (ticket_) ticket_->leave();
     return std::optional<Outcome>(Acquired{.lease = *std::move(lease),
@@ -360,16 +363,13 @@ class Acquisition {
                                            .waited = waited()});
   }
 
-  [[nodiscard]] TicketTerms terms_of_ticket() const {
-    const Request seen = as_others_see(options_.request, limits_, now_.snapshot);
-    TicketTerms terms{.run = options_.run,
-                      .command = options_.command,
-                      .wants = as_typed(options_.request),
-                      .request = to_json(seen),
-                      .priority = options_.priority,
-                      .time_limit = options_.time_limit};
-    for (const Device& device : now_.snapshot.devices) terms.devices.push_back(device.id);
-    return terms;
+  [[nodiscard]] Waiter as_waiter() const {
+    return {.run = options_.claim.run,
+            .command = options_.claim.command,
+            .wants = as_typed(options_.request),
+            .request = to_json(as_others_see(options_.request, limits_, now_.snapshot)),
+            .priority = options_.priority,
+            .time_limit = options_.time_limit};
   }
 
   /// Everybody before us and ourselves: those behind do not matter.

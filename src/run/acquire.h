@@ -41,17 +41,14 @@ struct WaitingNews {
 struct AcquireOptions {
   Request request;
   PlaceLimits limits;
-  std::string run;      // the run's id
-  std::string command;  // masked
+  /// What its lease is to say: of which run it is, what holds a share. Its devices follow.
+  Claim claim = {};
   Priority priority = Priority::normal;
   /// The job is ended after so long; nothing: never.
   std::optional<std::chrono::milliseconds> time_limit = {};
   /// The rules as they are now; null: there are none, or the ledger has them already. Asked again
   /// before each claim.
   std::function<Result<std::shared_ptr<const Policy>>()> policy = {};
-  /// Which tier is to hold a share; nothing: devices are asked for whole.
-  std::optional<CapTier> held_by = {};
-  std::string isolated_by = {};  // means_of(); empty: it is not
   /// 0: answer at once. Nothing: wait as long as it takes.
   std::optional<std::chrono::milliseconds> wait;
   std::function<void(const WaitingNews&)> on_news;

@@ -68,9 +68,8 @@ class AcquireTest : public testing::Test {
   }
   /// Somebody else's place in the queue.
   Ticket waiter(const Request& request) {
-    return *ledger_.queue({.command = "other",
-                           .request = to_json(request),
-                           .devices = {DeviceId("A"), DeviceId("B")}});
+    return *ledger_.queue({.command = "other", .request = to_json(request)},
+                          {DeviceId("A"), DeviceId("B")});
   }
   static std::vector<std::string> names(const Placement& placement) {
     std::vector<std::string> names;
@@ -83,7 +82,7 @@ class AcquireTest : public testing::Test {
   Ledger ledger_;
   Snapshot machine_ = SnapshotBuilder().gpu("A", 80_GiB).gpu("B", 80_GiB).build();
   TakeSnapshot look_ = [this] { return Result<Snapshot>(machine_); };
-  AcquireOptions options_{.run = "r1", .command = "python a.py"};
+  AcquireOptions options_{.claim = {.run = "r1", .command = "python a.py"}};
 };
 
 TEST_F(AcquireTest, GivesFreeDevicesAtOnce) {
@@ -93,6 +92,20 @@ TEST_F(AcquireTest, GivesFreeDevicesAtOnce) {
   ASSERT_THAT(view->claims, SizeIs(1));
   EXPECT_THAT(view->claims[0].devices, SizeIs(2));
   EXPECT_EQ(view->claims[0].command, "python a.py");
+}
+
+TEST_F(AcquireTest, ItsLeaseSaysAllThatItsRunHasAskedItToSay) {
+  options_.claim.held_by = CapTier::shim;
+  options_.claim.isolated_by = "landlock";
+  options_.time_limit = std::chrono::hours(1);
+  options_.request.memory = 8_GiB;
+  const Acquired got = must_get(1);
+  const Claim claim = ledger_.read()->claims[0];
+  EXPECT_EQ(claim.run, "r1");
+  EXPECT_EQ(claim.held_by, CapTier::shim);
+  EXPECT_EQ(claim.isolated_by, "landlock");
+  EXPECT_EQ(claim.ends, (WallTime{claim.since.unix_ms + 3'600'000}));
+  EXPECT_THAT(claim.devices, ElementsAre(ClaimedDevice{DeviceId("A"), 8_GiB}));
 }
 
 TEST_F(AcquireTest, NeverGivesADeviceTwice) {
@@ -362,7 +375,7 @@ TEST_F(AcquireTest, OfManyWhoWantTheSameOnlyTheFirstLookWhateverTheyLeaveToOther
   const auto looks_behind_four_of = [this](const Request& request) {
     std::vector<Ticket> ahead;
     for (int i = 0; i < 4; ++i) {
-      ahead.push_back(*ledger_.queue({.request = to_json(request), .devices = {DeviceId("A")}}));
+      ahead.push_back(*ledger_.queue({.request = to_json(request)}, {DeviceId("A")}));
       ahead.back().set_passed(true);
     }
     clock_.meanwhile = [&] {

@@ -157,10 +157,12 @@ class Keeper {
 
   void describe() {
     if (task_.lease != nullptr) {
-      const auto held_by = manifest_.cap ? std::optional(manifest_.cap->tier) : std::nullopt;
-      const std::string inside = container_ ? container_->container().id : std::string();
-      const auto said = task_.lease->describe(manifest_.keeper, manifest_.job, held_by, inside);
-      if (!said) note({"lease_not_described", said.error().said()});
+      Claim known{.keeper = manifest_.keeper, .job = manifest_.job};
+      if (container_) known.container = container_->container().id;
+      // The tier may have turned out not to hold since the claim.
+      if (manifest_.cap) known.held_by = manifest_.cap->tier;
+      if (const auto said = task_.lease->describe(known); !said)
+        note({"lease_not_described", said.error().said()});
     }
     if (task_.record == nullptr) return;
     if (const auto told = task_.record->write_manifest(manifest_); !told) complain(told.error());

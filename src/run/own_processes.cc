@@ -199,7 +199,7 @@ std::map<ProcessId, std::string> keepers_of(const LedgerView& ledger,
                                             const std::vector<RunRecord>& runs) {
   std::map<ProcessId, std::string> keepers;
   for (const Claim& claim : ledger.claims) {
-    if (claim.uid == ::geteuid()) keepers.emplace(claim.keeper, claim.run);
+    if (claim.keeper && claim.uid == ::geteuid()) keepers.emplace(*claim.keeper, claim.run);
   }
   for (const RunRecord& run : runs) {
     if (run.state == RunState::running) keepers.emplace(run.manifest.keeper, run.manifest.id);

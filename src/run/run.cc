@@ -17,7 +17,6 @@
 #include "record/record_writer.h"
 #include "run/binding.h"
 #include "run/cap.h"
-#include "run/claim_terms.h"
 #include "run/container/of_run.h"
 #include "run/container/toolkit.h"
 #include "run/handover.h"
@@ -162,7 +161,7 @@ class Run {
     if (!inner_ledger_) options.policy = services_.policy;
     set_claim_terms(manifest_, job_, options, options_.proc);
     options.time_limit = job_.time_limit;
-    if (job_.isolate) options.isolated_by = means_of(isolation_facts_);
+    if (job_.isolate) options.claim.isolated_by = means_of(isolation_facts_);
     options.wait = wait_for_devices(job_);
     options.on_news = [this](const WaitingNews& news) { hear_news(news); };
     options.tells_time = callbacks_.on_waiting_tells_time;

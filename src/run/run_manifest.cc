@@ -30,6 +30,14 @@ Manifest begin_manifest(const RunOptions& options, const RunServices& services) 
   return manifest;
 }
 
+void set_claim_terms(const Manifest& manifest, const JobSpec& job, AcquireOptions& options,
+                     const std::string& proc) {
+  options.claim.run = manifest.id;
+  options.claim.command = command_for_others(manifest.command, proc);
+  if (manifest.cap) options.claim.held_by = manifest.cap->tier;
+  options.priority = job.priority;
+}
+
 void note_given(const Acquired& got, Manifest& manifest) {
   manifest.lease = got.lease.id();
   manifest.waited_ms = got.waited.count();

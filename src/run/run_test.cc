@@ -379,7 +379,7 @@ TEST(Inside, WhatTheOuterRunIsFoundToUseOnlyAfterWeBeganIsItsOwnToo) {
   }();
   ASSERT_TRUE(lease);
   TakeSnapshot look = [&]() -> Result<Snapshot> {
-    EXPECT_TRUE(lease->describe({.pid = 50}, ProcessId{.pid = 7}));
+    EXPECT_TRUE(lease->describe({.keeper = ProcessId{.pid = 50}, .job = ProcessId{.pid = 7}}));
     return SnapshotBuilder().gpu("A", 24_GiB).used(2_GiB).process(7, "ann", 2_GiB).build();
   };
   AcquireOptions options;

@@ -13,7 +13,7 @@ RunRecord run_of_claim(const Claim& claim) {
   run.manifest.id = claim.run;
   run.manifest.uid = claim.uid;
   run.manifest.user = claim.user;
-  run.manifest.keeper = claim.keeper;
+  run.manifest.keeper = claim.keeper.value_or(ProcessId{});
   run.manifest.job = claim.job;
   run.manifest.lease = claim.id;
   run.state = RunState::running;

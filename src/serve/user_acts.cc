@@ -70,7 +70,8 @@ std::vector<std::string> environment_of(ProcessId process, uid_t uid) {
 std::optional<std::string> state_directory_of(const Claim& claim) {
   std::optional<std::string> state;
   std::optional<std::string> home;
-  for (const std::string& variable : environment_of(claim.keeper, claim.uid)) {
+  if (!claim.keeper) return std::nullopt;
+  for (const std::string& variable : environment_of(*claim.keeper, claim.uid)) {
     constexpr std::string_view state_name = "XDG_STATE_HOME=/";
     constexpr std::string_view home_name = "HOME=/";
     if (variable.starts_with(state_name)) state = variable.substr(state_name.size() - 1);

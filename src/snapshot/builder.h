@@ -74,7 +74,7 @@ class SnapshotBuilder {
     Claim claim;
     claim.id = "lease-" + std::to_string(snapshot_.claims.size());
     claim.user = std::move(user);
-    claim.keeper.pid = keeper;
+    claim.keeper = ProcessId{.pid = keeper};
     claim.command = "python train.py";
     claim.devices.push_back({last().id, promised});
     snapshot_.claims.push_back(std::move(claim));

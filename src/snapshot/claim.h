@@ -71,7 +71,8 @@ struct Claim {
   std::string run;  // the run it belongs to; empty where the lease does not say
   uid_t uid = 0;    // the lease file's owner: the one field nobody can forge
   std::string user;
-  ProcessId keeper;  // describes only; life is the lock
+  /// As the lease says, for people: its life is the lock. Nothing: it does not say.
+  std::optional<ProcessId> keeper;
   /// The job's first process, as the lease says; nothing until the job has started.
   std::optional<ProcessId> job;
   std::string command;  // masked, for people

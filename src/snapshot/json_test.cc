@@ -34,6 +34,15 @@ TEST(SnapshotJson, GivesBackAFullSnapshot) {
   }
 }
 
+TEST(SnapshotJson, OfAnEarlierBerthNamesNoKeeperByZero) {
+  Snapshot snapshot;
+  snapshot.claims = {{.id = "a", .keeper = ProcessId{}}, {.id = "b", .keeper = ProcessId{7, 8}}};
+  const auto back = snapshot_from_json(to_json(snapshot, JsonLayout::compact));
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(back->claims[0].keeper, std::nullopt);
+  EXPECT_EQ(back->claims[1].keeper, (ProcessId{7, 8}));
+}
+
 TEST(SnapshotJson, HasOfADeviceWhatWasAskedFor) {
   const Snapshot snapshot = full_snapshot();
   const std::array asked = {find_field("id"), find_field("index"), find_field("state"),

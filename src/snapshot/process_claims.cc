@@ -18,7 +18,7 @@ ProcessClaims::ProcessClaims(const Snapshot& snapshot, std::span<const Claim> cl
   const pid_t nobodys = view && *view == "whole" ? 1 : 0;
   for (const Claim& claim : claims) {
     // A lease that does not say who its keeper is adopts nobody.
-    if (claim.keeper.pid > 0) heads_.push_back({claim.keeper.pid, &claim});
+    if (claim.keeper) heads_.push_back({claim.keeper->pid, &claim});
     if (claim.job && claim.job->pid > nobodys) heads_.push_back({claim.job->pid, &claim});
   }
   std::ranges::stable_sort(heads_, {}, &Head::pid);

@@ -94,7 +94,7 @@ TEST(ProcessClaims, ProcessElsewhereIsUnderNobodysLease) {
 
 TEST(ProcessClaims, LeaseWithoutAKeeperAdoptsNobody) {
   Snapshot host = host_with(140, {1, 0});
-  host.claims[0].keeper = {};
+  host.claims[0].keeper.reset();
   host.claims[0].job = ProcessId{};
   EXPECT_EQ(whose(140, host), "");
   EXPECT_EQ(whose(0, host), "");
@@ -113,7 +113,7 @@ TEST(ProcessClaims, RunStartedBelowAnotherHasItsOwnProcesses) {
   Snapshot host = host_with(140, {300, 200, job, keeper, 1});
   Claim inner = host.claims[0];
   inner.user = "bob";
-  inner.keeper.pid = 200;
+  inner.keeper = ProcessId{.pid = 200};
   inner.job = ProcessId{.pid = 300};
   inner.devices = {{DeviceId("B"), {}}};
   host.claims.push_back(inner);
@@ -132,7 +132,7 @@ TEST(ProcessClaims, OnADeviceOnlyItsOwnLeasesCount) {
 TEST(ProcessClaims, AnswersAmongTheClaimsThatItIsGiven) {
   const Snapshot host = host_with(140, {job, keeper, 1});
   EXPECT_EQ(ProcessClaims(host, {}).of(140), nullptr);
-  const std::vector<Claim> others = {{.id = "other", .keeper = {.pid = job}}};
+  const std::vector<Claim> others = {{.id = "other", .keeper = ProcessId{.pid = job}}};
   EXPECT_EQ(ProcessClaims(host, others).of(140), &others[0]);
 }
 

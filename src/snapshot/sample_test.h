@@ -112,7 +112,7 @@ inline Snapshot full_snapshot() {
                       "run",
                       1000,
                       "alice",
-                      {7, 8},
+                      ProcessId{7, 8},
                       ProcessId{42, 99},
                       "python",
                       {16},

@@ -293,68 +293,6 @@ void walk(Archive& archive, DeviceFiles& files) {
   archive.member("unreadable_processes", files.unreadable);
 }
 
-// --- the ledger ----------------------------------------------------------------------------------
-
-void walk(Archive& archive, ClaimedDevice& claimed) {
-  archive.member("device", claimed.device, Form::required);
-  archive.derived("exclusive", !claimed.promised.has_value());
-  archive.member("promised_bytes", claimed.promised);
-}
-
-template <class ClaimOrWaiter>
-static void walk_owner(Archive& archive, ClaimOrWaiter& promise, Form hidden) {
-  if (hidden == Form::nullable && promise.user.empty()) {
-    archive.derived("uid", std::optional<uid_t>());
-  } else {
-    archive.member("uid", promise.uid);
-  }
-  archive.member("user", promise.user, hidden);
-}
-
-void walk(Archive& archive, Claim& claim, Form hidden) {
-  archive.member("id", claim.id);
-  archive.member("run", claim.run);
-  walk_owner(archive, claim, hidden);
-  archive.member("keeper", claim.keeper);
-  archive.member("job", claim.job);
-  archive.member("container", claim.container, Form::sparse);
-  archive.member("command", claim.command, hidden);
-  archive.member("since_unix_ms", claim.since);
-  archive.member("understood", claim.parsed);
-  std::optional<std::string> held_by;
-  if (claim.held_by) held_by = std::string(word_of(*claim.held_by));
-  archive.member("held_by", held_by);
-  if (held_by) claim.held_by = cap_tier_in(*held_by);
-  archive.member("isolated_by", claim.isolated_by, Form::nullable);
-  archive.member("ends_unix_ms", claim.ends);
-  archive.member("devices", claim.devices);
-}
-
-void walk(Archive& archive, Claim& claim) { walk(archive, claim, Form::plain); }
-
-void walk(Archive& archive, Waiter& waiter, Form hidden) {
-  archive.member("id", waiter.id);
-  archive.member("run", waiter.run);
-  walk_owner(archive, waiter, hidden);
-  archive.member("process", waiter.process);
-  archive.member("command", waiter.command, hidden);
-  archive.member("wants", waiter.wants);
-  archive.member("request", waiter.request);
-  archive.member("since_unix_ms", waiter.since);
-  std::string priority(word_of(waiter.priority));
-  archive.member("priority", priority);
-  waiter.priority = priority_in(priority).value_or(Priority::normal);
-  std::optional<std::int64_t> time_limit;
-  if (waiter.time_limit) time_limit = waiter.time_limit->count();
-  archive.member("time_limit_ms", time_limit);
-  if (time_limit) waiter.time_limit = std::chrono::milliseconds(*time_limit);
-  archive.member("gathered", waiter.gathered);
-  archive.member("gathers_until_unix_ms", waiter.gathers_until);
-  archive.member("stuck", waiter.stuck);
-  archive.member("reserved", waiter.reserved);
-}
-void walk(Archive& archive, Waiter& waiter) { walk(archive, waiter, Form::plain); }
-
 // --- the machine ---------------------------------------------------------------------------------
 
 void walk(Archive& archive, ExcludedDevice& excluded) {

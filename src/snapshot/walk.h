@@ -28,6 +28,10 @@ void walk(Archive& archive, Claim& claim, Form hidden);
 void walk(Archive& archive, Waiter& waiter, Form hidden);
 void walk(Archive& archive, Claim& claim);
 void walk(Archive& archive, Waiter& waiter);
+/// What a lease or a ticket says itself, in its lines (lease/lease_text.h) as in JSON. A stranger
+/// may have written it.
+void walk_said(Archive& archive, Claim& claim, Form hidden = Form::plain);
+void walk_said(Archive& archive, Waiter& waiter, Form hidden = Form::plain);
 void walk(Archive& archive, Problem& problem);
 void walk(Archive& archive, SourceReport& report);
 void walk(Archive& archive, Snapshot& snapshot);

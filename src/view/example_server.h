@@ -47,7 +47,7 @@ inline void add_claim(Snapshot& snapshot, const std::string& user, pid_t job,
   claim.run = "20251009-08" + std::to_string(10 + snapshot.claims.size()) + "00-k3f9q2";
   claim.user = user;
   claim.job = ProcessId{job, 1};
-  claim.keeper = {job - 1, 1};
+  claim.keeper = ProcessId{job - 1, 1};
   claim.command = command;
   claim.since = {taken_ms - 7'380'000};
   claim.devices = std::move(devices);

@@ -115,8 +115,8 @@ AcquireOptions options_for(const std::string& run, int devices,
                            std::optional<std::chrono::milliseconds> wait) {
   AcquireOptions options;
   options.request.devices = devices;
-  options.run = run;
-  options.command = "stress " + run;
+  options.claim.run = run;
+  options.claim.command = "stress " + run;
   options.wait = wait;
   return options;
 }

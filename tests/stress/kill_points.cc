@@ -59,7 +59,7 @@ int keeper(const Scene& scene, const Pipe& alive, const Pipe& said) {
   if (got == nullptr) give_up("got nothing");
   const pid_t job = ::fork();
   if (job == 0) job_of(alive, said);
-  static_cast<void>(got->lease.describe(own_process_id(), ProcessId{job, 1}));
+  static_cast<void>(got->lease.describe({.keeper = own_process_id(), .job = ProcessId{job, 1}}));
   int status = 0;
   ::waitpid(job, &status, 0);
   return got->lease.end(ledger) ? 0 : 1;

@@ -28,7 +28,7 @@ int job(const Scene& scene, int number, milliseconds hold) {
   auto answer = acquire(ledger, look, clock, options);
   if (!answer) give_up(answer.error().message());
   auto* got = std::get_if<Acquired>(&*answer);
-  if (got == nullptr) give_up("job " + options.run + " was sent away");
+  if (got == nullptr) give_up("job " + options.claim.run + " was sent away");
   const DeviceId device = got->placement.chosen.at(0).device;
   take_token(scene, device);
   // The order's rule, on the view that the choice was made on. As many devices must be left free as
@@ -39,7 +39,7 @@ int job(const Scene& scene, int number, milliseconds hold) {
   });
   const auto earlier = static_cast<std::size_t>(me - waiters.begin());
   expect(got->snapshot.claims.size() + earlier < 8, "started before an earlier one that could");
-  log_line(scene, "started " + options.run);
+  log_line(scene, "started " + options.claim.run);
   clock.wait_until(clock.now() + hold);
   return_token(scene, device);
   if (auto ended = got->lease.end(ledger); !ended) give_up(ended.error().message());

@@ -50,7 +50,7 @@ std::vector<Claim> claims_on_every_other(const Snapshot& host) {
     Claim claim;
     claim.id = "lease-" + std::to_string(at);
     claim.user = "dora";
-    claim.keeper.pid = static_cast<pid_t>(900'000 + at);
+    claim.keeper = ProcessId{.pid = static_cast<pid_t>(900'000 + at)};
     claim.job = ProcessId{.pid = static_cast<pid_t>(910'000 + at), .start_ticks = 1};
     claim.since = host.taken;
     claim.devices.push_back({host.devices[at].id, std::nullopt});

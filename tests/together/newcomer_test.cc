@@ -20,8 +20,8 @@ Result<Ticket> queue(const Ledger& ledger, const Request& request) {
   return ledger.queue({.run = "r",
                        .command = "python a.py",
                        .wants = as_typed(request),
-                       .request = to_json(request),
-                       .devices = {DeviceId("A"), DeviceId("B")}});
+                       .request = to_json(request)},
+                      {DeviceId("A"), DeviceId("B")});
 }
 
 std::size_t position_of(const std::string& id, const std::vector<Waiter>& waiters) {

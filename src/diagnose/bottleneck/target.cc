@@ -73,9 +73,9 @@ Target device_target(const Device& device, const Snapshot& snapshot) {
   const GpuProcess* chief = chief_of(device, snapshot);
   const Claim* claim = chief != nullptr ? ProcessClaims(snapshot).of(chief->pid) : nullptr;
   if (claim == nullptr && !claims.empty()) claim = claims.front();
-  if (claim != nullptr && claim->keeper.pid > 0) {
-    target.roots = {claim->keeper.pid};
-    target.keeper = claim->keeper.pid;
+  if (claim != nullptr && claim->keeper) {
+    target.roots = {claim->keeper->pid};
+    target.keeper = claim->keeper->pid;
     target.run = claim->run;
   } else if (chief != nullptr) {
     target.roots = family_of(*chief, device, snapshot);

@@ -258,7 +258,8 @@ std::string lines_of(const std::vector<Claim>& claims) {
   std::string lines;
   for (const Claim& claim : claims) {
     if (!claim.job) continue;
-    lines += fmt::format("{} {} {}", claim.job->pid, claim.keeper.pid, claim.keeper.start_ticks);
+    const ProcessId keeper = claim.keeper.value_or(ProcessId{});
+    lines += fmt::format("{} {} {}", claim.job->pid, keeper.pid, keeper.start_ticks);
     for (const ClaimedDevice& one : claim.devices) lines += ' ' + one.device.text();
     lines += '\n';
   }
@@ -274,7 +275,8 @@ std::vector<Claim> claims_in(const std::string& lines) {
     const auto number = [&](std::size_t place) { return parse_unsigned(words[place]).value_or(0); };
     Claim& claim = claims.emplace_back();
     claim.job = ProcessId{.pid = static_cast<pid_t>(number(0))};
-    claim.keeper = {.pid = static_cast<pid_t>(number(1)), .start_ticks = number(2)};
+    const ProcessId keeper{.pid = static_cast<pid_t>(number(1)), .start_ticks = number(2)};
+    if (keeper.pid > 0) claim.keeper = keeper;
     for (std::size_t i = 3; i < words.size(); ++i) {
       claim.devices.push_back({DeviceId(std::string(words[i])), std::nullopt});
     }

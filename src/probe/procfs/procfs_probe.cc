@@ -231,11 +231,11 @@ bool ProcfsProbe::is_in_job_on(pid_t pid, const DeviceId& device, const Snapshot
   std::vector<pid_t> line = stats_.ancestors_of(pid);
   line.push_back(pid);
   return std::ranges::any_of(claims, [&](const Claim& claim) {
-    const auto keeper = std::ranges::find(line, claim.keeper.pid);
-    if (claim.keeper.pid <= 0 || keeper == line.end() || !names(claim, device, seen)) return false;
+    if (!claim.keeper || !names(claim, device, seen)) return false;
+    if (std::ranges::find(line, claim.keeper->pid) == line.end()) return false;
     // The ledger may be the host's, with the host's numbers.
-    const StatRead known = stats_.stat_of(*keeper);
-    return known.stat && known.stat->id.start_ticks == claim.keeper.start_ticks;
+    const StatRead known = stats_.stat_of(claim.keeper->pid);
+    return known.stat && known.stat->id == *claim.keeper;
   });
 }
 

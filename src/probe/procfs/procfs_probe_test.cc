@@ -460,12 +460,12 @@ TEST_F(ListedProcess, OfWslHasTheOneFileOfAllDevicesOpen) {
 
 TEST_F(ListedProcess, InAContainerIsWhoRunsUnderALeaseOfTheDevice) {
   Claim claim;
-  claim.keeper = {.pid = 50, .start_ticks = 4200};
+  claim.keeper = ProcessId{.pid = 50, .start_ticks = 4200};
   claim.devices.push_back({DeviceId("A"), std::nullopt});
   EXPECT_TRUE(is_it({claim}));
-  claim.keeper.start_ticks = 7;
+  claim.keeper->start_ticks = 7;
   EXPECT_FALSE(is_it({claim})) << "the number is another's: the ledger is the host's";
-  claim.keeper.start_ticks = 4200;
+  claim.keeper->start_ticks = 4200;
   claim.devices[0].device = DeviceId("B");
   EXPECT_FALSE(is_it({claim})) << "the lease is of another device";
 }

@@ -205,7 +205,7 @@ void put_waiter(Snapshot& snapshot, const Life& life, const LifeJob& job, const 
       {.id = later.id,
        .uid = later.uid,
        .user = later.user,
-       .process = later.keeper,
+       .process = *later.keeper,
        .command = later.command,
        .wants = job.devices.size() > 1 ? fmt::format("-n {}", job.devices.size()) : "",
        .since = WallTime{later.since.unix_ms - job.waited_ms}});

@@ -123,7 +123,7 @@ void take_memory(Device& device, Bytes bytes) {
 
 HostProcess process_of(const Claim& claim, double seconds) {
   HostProcess process{.id = *claim.job};
-  process.ancestors = {claim.keeper.pid};
+  if (claim.keeper) process.ancestors = {claim.keeper->pid};
   process.uid = claim.uid;
   process.user = claim.user;
   std::vector<std::string> words = shell_words(claim.command);

@@ -29,7 +29,7 @@ Claim claim_on(const std::string& device, std::optional<Bytes> promised, WallTim
   Claim claim;
   claim.id = "lease-1";
   claim.user = "alice";
-  claim.keeper.pid = 70;
+  claim.keeper = ProcessId{.pid = 70};
   claim.job = ProcessId{.pid = 71, .start_ticks = 5};
   claim.command = "python train.py";
   claim.since = since;

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "base/variables.h"
 #include "place/placement.h"
-#include "run/claim_terms.h"
 #include "run/turn.h"
 #include "snapshot/process_claims.h"
 #include "snapshot/questions.h"
@@ -200,7 +199,9 @@ Result<std::variant<Acquired, NotAcquired>> claim_allocated(Ledger& ledger,
                        .placement = std::move(placement),
                        .snapshot = std::move(whole)};
   }
-  auto lease = ledger.claim(*lock, lease_terms(options, placement));
+  Claim claim = options.claim;
+  claim.devices = taken_by(placement);
+  auto lease = ledger.claim(*lock, std::move(claim), options.time_limit);
   if (!lease) return std::unexpected(std::move(lease).error());
   if (options.say) {
     for (const Sentence& leftover : leftovers_on(placement.chosen, whole, limits.uid)) {

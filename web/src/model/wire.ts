@@ -183,7 +183,8 @@ export interface Lease {
   run: string;
   uid: number | null;
   user: string | null;
-  keeper: ProcessId;
+  /// Null: the lease does not say.
+  keeper: ProcessId | null;
   /// Null: it has not started.
   job: ProcessId | null;
   /// The engine's id for the container that its job is in. Missing: none.

@@ -1,4 +1,4 @@
-#include "run/claim_terms.h"
+#include "run/run_manifest.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,19 +32,16 @@ TEST(ClaimTerms, SayWhoTheRunIsAndWhatHoldsItsShare) {
   manifest.cap = RunCap{.tier = CapTier::shim};
   AcquireOptions options;
   set_claim_terms(manifest, job_of_a_share(), options);
-  const LeaseTerms terms =
-      lease_terms(options, {.chosen = {{.device = DeviceId("A"), .promised = 8_GiB}}});
-  EXPECT_EQ(terms.run, "20260101-a");
-  EXPECT_EQ(terms.command, command_for_others(manifest.command));
-  EXPECT_EQ(terms.held_by, CapTier::shim);
-  EXPECT_EQ(terms.devices, (std::vector<ClaimedDevice>{{DeviceId("A"), 8_GiB}}));
+  EXPECT_EQ(options.claim.run, "20260101-a");
+  EXPECT_EQ(options.claim.command, command_for_others(manifest.command));
+  EXPECT_EQ(options.claim.held_by, CapTier::shim);
   EXPECT_EQ(options.priority, Priority::low);
 }
 
 TEST(ClaimTerms, PromiseNoEndOfAProgramThatNobodyEnds) {
   AcquireOptions options;
   set_claim_terms(manifest_of("20260101-a"), job_of_a_share(), options);
-  EXPECT_EQ(options.held_by, std::nullopt);
+  EXPECT_EQ(options.claim.held_by, std::nullopt);
   EXPECT_EQ(options.time_limit, std::nullopt);
 }
 
