@@ -104,6 +104,13 @@ def is_sentence(text: str) -> bool:
     return sum(bool(CODE_WORD.search(word)) for word in words) * 2 < len(words)
 
 
+def long_sentences_in(text: str) -> list[tuple[int, str]]:
+    """How many words each of them has. What stands in backquotes is one."""
+    whole = re.sub(r"`[^`]*`", lambda code: code[0].replace(" ", "\0"), text)
+    counted = [(words_in(sentence), sentence.replace("\0", " ")) for sentence in END.split(whole)]
+    return [(count, sentence) for count, sentence in counted if count > LONGEST_SENTENCE and is_sentence(sentence)]
+
+
 def long_sentences(name: Path, text: str) -> list[tuple[int, int, str]]:
     """Of a file's comments: line, words, sentence."""
     if name.suffix in C_LIKE:
@@ -112,14 +119,7 @@ def long_sentences(name: Path, text: str) -> list[tuple[int, int, str]]:
         lines = list(python_lines(text))
     else:
         lines = list(hashed_lines(text))
-    found = []
-    for number, piece in pieces(lines):
-        whole = re.sub(r"`[^`]*`", lambda code: code[0].replace(" ", "\0"), piece)
-        for sentence in END.split(whole):
-            count = words_in(sentence)
-            if count > LONGEST_SENTENCE and is_sentence(sentence):
-                found.append((number, count, sentence.replace("\0", " ")))
-    return found
+    return [(number, *found) for number, piece in pieces(lines) for found in long_sentences_in(piece)]
 
 
 def all_long(root: Path, folders: tuple[str, ...] = ("",)) -> list[str]:

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import check_comments
 import list_accelerators
 import list_wrappers
 import repository
@@ -304,6 +305,7 @@ def generated_findings(root: Path, berth: Path) -> list[str]:
 MOST_WORDS = 25_000
 MADE_PAGES = {Path("doc/COMMANDS.md"), Path("doc/METRICS.md")}
 LONGEST_LINE = 100
+NAMES_OF_A_LIST = 4  # in backquotes: a list of keys is no sentence
 # A newcomer reads them to their end.
 MOST_LINES = {README: 160, README_ZH: 160, Path("doc/DESIGN.md"): 200}
 # A log of releases, and twins whose letters are two columns wide.
@@ -343,6 +345,40 @@ def line_findings(root: Path, name: Path) -> list[str]:
     return found
 
 
+def pieces(text: str) -> list[tuple[int, str]]:
+    """Paragraphs, items of lists and cells of tables, each with its line; no code, no headings."""
+    found: list[tuple[int, list[str]]] = []
+    is_code = begins = False
+    for number, line in enumerate(text.splitlines(), 1):
+        is_code ^= line.startswith("```")
+        plain = line.strip()
+        begins |= plain == "" or plain.startswith(("#", "- ", "* ", "|", ">", "<", "```"))
+        if is_code or plain == "" or plain.startswith(("#", "```", "<")) or line.startswith("    "):
+            begins = True
+            continue
+        if plain.startswith("|"):
+            found += [(number, [cell]) for cell in plain.replace("\\|", "/").split("|") if cell]
+            begins = True
+        elif begins or not found:
+            found.append((number, [plain]))
+            begins = False
+        else:
+            found[-1][1].append(plain)
+    return [(number, " ".join(lines)) for number, lines in found]
+
+
+def sentence_findings(root: Path, name: Path) -> list[str]:
+    found = []
+    text = MADE.sub(lambda made: "\n" * made[0].count("\n"), (root / name).read_text(encoding="utf-8"))
+    for number, piece in pieces(text):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", piece).replace("**", "")
+        for count, sentence in check_comments.long_sentences_in(plain):
+            if sentence.count("`") // 2 >= NAMES_OF_A_LIST:
+                continue
+            found.append(f"{name}:{number}: {count} words in a sentence, at most 20: {sentence}")
+    return found
+
+
 def length_findings(root: Path) -> list[str]:
     found = []
     for name, most in MOST_LINES.items():
@@ -375,6 +411,8 @@ def findings(root: Path, berth: Path | None) -> list[str]:
     for name in written_by_hand(root):
         if not LINES_AS_THEY_ARE.fullmatch(str(name)):
             found += line_findings(root, name)
+        if not name.name.endswith(".zh-CN.md"):
+            found += sentence_findings(root, name)
     for name in repository.files(root):
         if name.suffix in (".md", ".py", ".cc", ".h", ".ts", ".po"):
             found += unmerged_findings(root, name)

@@ -99,8 +99,8 @@ Result<void> can_plan(const Context& context) {
   if (place && place->is_kept()) return {};
   return fail(ErrorCode::unsupported,
               "--at takes a `berth serve` of root's on this machine, which starts it when it is "
-              "time, and one ledger of all users: `sudo berth setup`, `sudo berth service "
-              "install`. Without them write `berth reserve` at that time");
+              "time. It also takes one ledger of all users: `sudo berth setup`, `sudo berth "
+              "service install`. Without them write `berth reserve` at that time");
 }
 
 Result<std::string> plan_reservation(const Context& context, PlannedText text) {

@@ -114,8 +114,8 @@ class ClaimVerb final : public Verb {
   [[nodiscard]] int usage_code() const override { return exit_code::berth_failed; }
   [[nodiscard]] std::string notes() const override {
     return std::string(
-        tr("It prints the name of a run. The lease is for the devices that the process and what it "
-           "started compute on, counts in your quota, and ends with that process."));
+        tr("It prints the name of a run. The lease is for the devices that the process and its "
+           "children compute on. It counts in your quota, and ends with that process."));
   }
 
   int run(Context& context, const std::vector<std::string>&) override {

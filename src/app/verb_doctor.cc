@@ -77,10 +77,10 @@ class DoctorVerb final : public Verb {
     }
     const Findings findings = examine(host);
     // What is not this machine is marked as such.
-    for (const char* door : {"BERTH_ROOT", "BERTH_CUDA"}) {
-      const auto value = context.variable(door);
+    for (const char* variable : {"BERTH_ROOT", "BERTH_CUDA"}) {
+      const auto value = context.variable(variable);
       if (value && !host.snapshot.simulated) {
-        host.snapshot.simulated = std::string(door) + "=" + *value;
+        host.snapshot.simulated = std::string(variable) + "=" + *value;
       }
     }
     print(json_  ? doctor_json(host, findings)

@@ -27,7 +27,7 @@ class ExplainVerb final : public Verb {
   void declare(Options& options) override {
     options.word("what", name_,
                  "a GPU (index, UUID, PCI address), a process id, a run's id (the beginning or end "
-                 "of one, or last); nothing: every GPU that is busy or held");
+                 "of one, or last). Nothing: every GPU that is busy or held");
     options.filled_value("--seconds", seconds_, "how long to look at what runs now (10)", "N");
     options.filled_value("--save", save_, "write what was seen, step by step, to this file",
                          "FILE");
@@ -49,10 +49,10 @@ class ExplainVerb final : public Verb {
       complain(trf("--seconds takes a number from 1 to 86400, not \"{}\"", printable(seconds_)));
       return exit_code::usage;
     }
-    wish_ = {.length = std::chrono::milliseconds(static_cast<std::int64_t>(*seconds * 1000)),
-             .save = save_,
-             .json = json_};
-    if (!series_.empty()) return explain_series(context, series_, wish_);
+    wanted_ = {.length = std::chrono::milliseconds(static_cast<std::int64_t>(*seconds * 1000)),
+               .save = save_,
+               .json = json_};
+    if (!series_.empty()) return explain_series(context, series_, wanted_);
     return log_.empty() ? explain_what(context) : explain_one_log(context);
   }
 
@@ -95,14 +95,14 @@ class ExplainVerb final : public Verb {
       if (!target) return report(target.error(), could_not_look);
       targets.push_back(std::move(*target));
     }
-    return explain_targets(context, targets, wish_);
+    return explain_targets(context, targets, wanted_);
   }
 
   int explain_all(Context& context) {
     const auto snapshot = context.look(Depth::everything);
     if (!snapshot) return report(snapshot.error(), could_not_look);
     const auto targets = bottleneck::busy_targets(*snapshot);
-    if (!targets.empty()) return explain_targets(context, targets, wish_);
+    if (!targets.empty()) return explain_targets(context, targets, wanted_);
     // Nothing runs that could be slow. So the question means the run that the user just had.
     if (find_run(context, "")) return explain_run(context);
     print(json_ ? "{\"berth_pace\": 1, \"answers\": []}\n"
@@ -122,9 +122,9 @@ class ExplainVerb final : public Verb {
       if (const auto hang = explain_ranks(context, *found)) {
         return answer(context, {.run = &*found}, {*hang});
       }
-      return explain_targets(context, {bottleneck::run_target(*found)}, wish_);
+      return explain_targets(context, {bottleneck::run_target(*found)}, wanted_);
     }
-    if (pace_) return explain_run_bottleneck(context, *found, wish_);
+    if (pace_) return explain_run_bottleneck(context, *found, wanted_);
     const WallTime now = context.clock().wall_now();
     const GatheredPostmortem gathered = gather_postmortem(context, *found, Gather::all, now);
     Findings findings = explain_postmortem(gathered.evidence);
@@ -139,8 +139,8 @@ class ExplainVerb final : public Verb {
                             findings);
     if (json_ || !exited_with_0(*found) || found->manifest.given.devices.empty()) return code;
     // The code stays that of the end: the run is over, nothing is lost any more.
-    wish_.follows_the_end = true;
-    static_cast<void>(explain_run_bottleneck(context, *found, wish_));
+    wanted_.follows_the_end = true;
+    static_cast<void>(explain_run_bottleneck(context, *found, wanted_));
     return code;
   }
 
@@ -202,7 +202,7 @@ class ExplainVerb final : public Verb {
   std::string seconds_ = "10";
   bool json_ = false;
   bool pace_ = false;
-  BottleneckOptions wish_;
+  BottleneckOptions wanted_;
 };
 
 }  // namespace

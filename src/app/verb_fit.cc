@@ -39,11 +39,11 @@ class FitVerb final : public Verb {
                          "adam, adamw, adam8bit, sgd, sgd-momentum, adafactor, lora[:RANK], "
                          "qlora[:RANK] (inference)",
                          "HOW");
-    options.filled_value("--dtype", dtype_,
-                         "of weights and products: fp32, tf32, bf16, fp16, fp8, int8, int4; 4-bit "
-                         "weights as gptq, awq, nf4, mxfp4, mlx4, q4_0 or q4_k_m store them (bf16, "
-                         "or as the files are)",
-                         "TYPE");
+    options.filled_value(
+        "--dtype", dtype_,
+        "of weights and products: fp32, tf32, bf16, fp16, fp8, int8, int4 (bf16, or as the files "
+        "are). 4-bit weights as gptq, awq, nf4, mxfp4, mlx4, q4_0 or q4_k_m store them",
+        "TYPE");
     options.flag("--mixed", mixed_, "mixed precision: FP32 master weights beside 16 bits");
     options.number("--batch", batch_, "sequences on a GPU at a time (1)", "N", 1, 1 << 20);
     options.filled_value("--seq,--context", sequence_, "tokens of each, 4096 or 128k (2048)", "N");

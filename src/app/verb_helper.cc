@@ -459,7 +459,8 @@ class Helper {
 class HelperVerb final : public Verb {
  public:
   void declare(Options& options) override {
-    options.value("--socket", socket_, "the descriptor of the socket to who asks", "FD");
+    options.value("--socket", socket_, "the descriptor of the socket to the program that asks",
+                  "FD");
   }
   [[nodiscard]] bool decides_by_config() const override { return true; }
 

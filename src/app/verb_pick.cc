@@ -127,9 +127,9 @@ class PickVerb final : public Verb {
   void declare(Options& options) override {
     request_.declare(options, MayWait::no);
     options.choice("--format", format_,
-                   "indices, uuids, env, json, docker (several may be in quotes, for eval) or "
-                   "cdi; where the answer is the CPU (--cpu, --or-cpu): -1, for docker and cdi "
-                   "what gives a container no card",
+                   "indices, uuids, env, json, docker (several may be in quotes, for eval) or cdi. "
+                   "Where the answer is the CPU (--cpu, --or-cpu): -1, for docker and cdi what "
+                   "gives a container no card",
                    "FORM", {"indices", "uuids", "env", "json", "docker", "cdi"});
     options.flag("--json", json_, "same as --format json");
   }

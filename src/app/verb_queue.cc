@@ -1,5 +1,4 @@
-// `berth queue`: who waits for what and why, who starts when, and what is gathered for which
-// waiter.
+// `berth queue`: the waiters, what each wants and why it waits, its start, what it gathers.
 
 #include <algorithm>
 #include <iterator>

@@ -191,7 +191,7 @@ class ExecVerb final : public Verb {
   [[nodiscard]] std::string notes() const override {
     return std::string(
         tr("RUN is a run or a reservation of yours; last: the lease that you were given last. The "
-           "command is a run of its own, `last` for `berth stop`, `wait` and `logs`; it ends when "
+           "command is a run of its own, `last` for `berth stop`, `wait` and `logs`. It ends when "
            "the time of the lease is over."));
   }
 

@@ -49,7 +49,7 @@ class ServeVerb final : public Verb {
                  "open the page in a browser; at a desktop's terminal it is by itself");
     options.flag("--no-open", no_open_, "open no browser");
     options.flag("--link", link_,
-                 "print a link to the page of the server that runs here; it is for you, once and "
+                 "print a link to the page of the server that runs here. It is for you, once and "
                  "within ten minutes");
   }
 

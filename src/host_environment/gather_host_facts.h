@@ -1,5 +1,5 @@
 #pragma once
-// One look at the user's surroundings, every part of it bounded in time.
+// One look at the user's environment on this host, every part of it bounded in time.
 
 #include <string>
 #include <vector>

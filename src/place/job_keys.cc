@@ -287,8 +287,8 @@ constexpr JobKey other_keys[] = {
      as_key("wait first until these runs have ended well"), needs_value, true, parse_after,
      typed_after, nullptr},
     {JobPart::patience, "cpu", "--cpu", "",
-     as_key("use no device, on purpose; where no variable such as OMP_NUM_THREADS chooses a "
-            "number of threads, those of libraries are set"),
+     as_key("use no device, on purpose. Where no variable such as OMP_NUM_THREADS chooses a number "
+            "of threads, those of libraries are set"),
      "true", false, parse_cpu,
      [](const JobSpec& job) { return typed_switch(job.where == RunWhere::cpu); }, nullptr},
     {JobPart::life, "time", "--time", "TIME",

@@ -310,8 +310,8 @@ constexpr JobKey request_key_table[] = {
      "memory",
      "--memory",
      "SIZE",
-     as_key("share: 10G or 50% promised on each, with run and sweep also auto: as its last run; "
-            "without it the device is whole"),
+     as_key("share: 10G or 50% promised on each, with run and sweep also auto: as its last run. "
+            "Without it the device is whole"),
      {},
      true,
      [](Text text, JobSpec& job) { return keep(parse_share(text), job.request.memory); },

@@ -230,7 +230,7 @@ void write_overview(Archive& archive, const Principal& principal, const RequestC
   archive.derived_object("asker", true, [&] {
     archive.derived("user", principal.user, Form::nullable);
     archive.derived("admin", principal.admin);
-    archive.derived("sees", word_for_sight(principal, context.visibility));
+    archive.derived("sees", word_for_what_is_seen(principal, context.visibility));
   });
   archive.derived("joined", context.fleet ? context.fleet->hosts.size() : 0);
   write_lists(archive, principal, seen, context);

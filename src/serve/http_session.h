@@ -38,8 +38,8 @@ struct Crew {
 
 /// What all connections of a server share.
 struct ServerState {
-  ServerState(Loop& the_loop, RequestHandler& the_desk, Clock& the_clock)
-      : loop(the_loop), handler(the_desk), clock(the_clock) {}
+  ServerState(Loop& the_loop, RequestHandler& the_handler, Clock& the_clock)
+      : loop(the_loop), handler(the_handler), clock(the_clock) {}
   ConnectionSlots& places_at(ListenerKind listener) {
     return listener == ListenerKind::unix_socket ? at_socket : at_addresses;
   }

@@ -72,7 +72,7 @@ AccessLevel access_level(const Principal& principal, std::optional<uid_t> owner,
   return is_of_his_group ? AccessLevel::commands : AccessLevel::names;
 }
 
-std::string_view word_for_sight(const Principal& principal, const Visibility& visibility) {
+std::string_view word_for_what_is_seen(const Principal& principal, const Visibility& visibility) {
   if (!principal.is_known()) return "public";
   return visibility.others == Visibility::Others::group && !principal.admin ? "group" : "owner";
 }

@@ -46,8 +46,8 @@ enum class AccessLevel { numbers, names, commands, whole };
                                        const Visibility& visibility, const GroupBook& book);
 
 /// "public", "group" or "owner": in a word, what this principal sees.
-[[nodiscard]] std::string_view word_for_sight(const Principal& principal,
-                                              const Visibility& visibility);
+[[nodiscard]] std::string_view word_for_what_is_seen(const Principal& principal,
+                                                     const Visibility& visibility);
 
 /// Whether the principal may end or signal what belongs to `owner`.
 [[nodiscard]] bool may_act_for(const Principal& principal, std::optional<uid_t> owner);

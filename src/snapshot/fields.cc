@@ -198,21 +198,21 @@ constexpr auto table = std::to_array<Field>({
     fact<&D::kernel_driver>("kernel_driver", "Kernel driver", "", "", none,
                             "Kernel driver bound to the device."),
     {"state", "State", "", "", none,
-     "free, reserved (free, but for somebody in the queue), leased, busy (without a lease), "
-     "held (memory taken, nothing running), unknown (who is "
-     "on it, whose lease it is, or whether it has failed, could not be read), failed (nobody is on "
-     "it, and no job is given it), divided (by MIG), lost or unusable.",
+     "free, leased, lost, unusable. reserved: free, but for somebody in the queue. busy: without a "
+     "lease. held: memory taken, nothing running. divided: by MIG. failed: nobody is on it, and no "
+     "job is given it. unknown: who is on it, whose lease it is, or whether it has failed, could "
+     "not be read.",
      read_state, nullptr, std::nullopt, want_state},
     {"failed_because", "Failed because", "", "", none,
-     "Why no job is given it, as `berth health` judges, also while in use; empty: nothing forbids "
-     "it; absent: whether anything does could not be read.",
+     "Why no job is given it, as `berth health` judges, also while in use. Empty: nothing forbids "
+     "it. Absent: whether anything does could not be read.",
      read_failed_because, nullptr, std::nullopt, want_extras<Extra::verdicts>},
     {"users", "Users", "", "", none,
      "Users with a process or a lease on it; absent: processes or leases could not be read.",
      read_users, nullptr, std::nullopt,
      want_extras<Extra::processes, Extra::instances, Extra::process_owners, Extra::leases>},
     {"reserved_for", "Reserved for", "", "", none,
-     "Users in the queue for whom it, or a part of it, is reserved; absent: the queue could not be "
+     "Users in the queue for whom it is reserved, whole or in part. Absent: the queue could not be "
      "read.",
      read_reserved_for, nullptr, std::nullopt, want_extras<Extra::leases>},
     {"leases", "Leases", "", "berth_device_leases", count, "Leases that name the device.",

@@ -42,7 +42,7 @@ struct QueueAsked {
 /// The members that JSON has for a row beside its Waiter.
 void write_outlook(Archive& archive, const QueueRow& row);
 
-/// `idle`: of those, the leases that the history knows are what who waits is shown.
+/// `idle`: leases that the history knows to be held idle. Waiters are shown them.
 [[nodiscard]] std::string render_queue(const Snapshot& snapshot, const QueueAsked& asked,
                                        const std::vector<IdleRow>& idle, const Style& style);
 /// Why this run waits, device by device, its place and its start; empty: it has no place.

@@ -146,7 +146,7 @@ def test_a_replay_shows_the_leases_of_the_recording_alone(machine):
 
 def test_help_says_what_the_states_mean(machine):
     told = " ".join(machine.run("status", "--help").stdout.split())
-    assert "reserved (free, but for somebody in the queue)" in told and "held (memory taken, nothing running)" in told
+    assert "reserved: free, but for somebody in the queue." in told and "held: memory taken, nothing running." in told
 
 
 def test_what_is_left_of_a_card_is_free_for_a_share(machine):

@@ -58,6 +58,18 @@ def test_each_picture_is_shown_by_a_document(tmp_path: Path) -> None:
     assert check_docs.picture_findings(tmp_path) == ["doc/pictures/forgotten.png: no document shows it"]
 
 
+def test_a_document_has_no_sentence_of_more_than_20_words(tmp_path: Path) -> None:
+    twenty = " ".join(["word"] * 20)
+    keys = ", ".join(f"`k{number}`" for number in range(4))
+    (tmp_path / "a.md").write_text(
+        f"# {twenty} more\n\n{twenty}. {twenty}:\nmore\n\n- {twenty}\n- more\n\n```\n{twenty} more\n```\n"
+        f"    berth {twenty} more\n\n| {twenty} | `a b` {twenty} |\n|---|---|\n\n{keys} {twenty} more\n\n"
+        f"{twenty}\nmore [of it](b.md).\n"
+    )
+    found = check_docs.sentence_findings(tmp_path, Path("a.md"))
+    assert [one.split(" words")[0] for one in found] == ["a.md:14: 21", "a.md:19: 23"], found
+
+
 def test_files_named_in_the_tour_exist(tmp_path: Path) -> None:
     house(tmp_path, "")
     (tmp_path / "src" / "view").mkdir(parents=True)

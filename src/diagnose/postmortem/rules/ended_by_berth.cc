@@ -61,9 +61,8 @@ Sentence title_of(const RunRecord& run) {
 Sentence meaning_of(const RunRecord& run) {
   if (is_ended_by_warning(run)) {
     return sentence(
-        "berth sends the signal of --warn-signal that much ahead of the limit as --warn-ahead "
-        "says; "
-        "a program that does not handle it ends then.");
+        "berth sends the signal of --warn-signal as long before the limit as --warn-ahead says. A "
+        "program that does not handle it ends then.");
   }
   if (run.end->because == end_cause::warned) {
     return sentence("berth warned it as --warn-signal and --warn-ahead say; it ended by itself.");
