@@ -24,4 +24,11 @@ std::string json_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+const ForeignJson& member_of(const ForeignJson& object, const char* key) {
+  static const ForeignJson none;
+  if (!object.is_object()) return none;
+  const auto found = object.find(key);
+  return found == object.end() ? none : *found;
+}
+
 }  // namespace berth

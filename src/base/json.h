@@ -38,6 +38,8 @@ inline constexpr int deepest_json = 100;
 [[nodiscard]] Result<Json> parse_json(std::string_view text, int deepest = deepest_json);
 /// Null: it is none, or nested too deeply.
 [[nodiscard]] ForeignJson parse_foreign_json(std::string_view text);
+/// A member of an object; null: it has none, or is no object.
+[[nodiscard]] const ForeignJson& member_of(const ForeignJson& object, const char* key);
 /// On one line. Bytes that are no UTF-8 are replaced.
 [[nodiscard]] std::string json_line(const Json& json);
 

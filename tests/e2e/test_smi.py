@@ -70,9 +70,11 @@ def test_the_library_is_started_once_for_all_rounds_of_a_loop(tmp_path):
     words = ("smi", "--query-gpu=index", "--format=csv,noheader", "-lms", "100")
     loop = driver.start(*words)
     assert loop.stdout.readline() == "0\n"
+    # On a loaded machine the first look may have been late, and its probe begun anew.
+    started = calls.read_text(encoding="utf-8").count("nvmlInit")
     assert [loop.stdout.readline() for _ in range(10)] == ["0\n"] * 10
     end(loop)
-    assert calls.read_text(encoding="utf-8").count("nvmlInit") == 1
+    assert calls.read_text(encoding="utf-8").count("nvmlInit") == started >= 1
 
 
 @pytest.mark.parametrize("loop", [["-l", "1"], ["-lms", "200"]], ids=" ".join)

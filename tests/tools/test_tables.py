@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import check_po
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -23,6 +25,15 @@ def test_each_alert_rule_has_its_title_on_the_page():
     for path in (ROOT / "src/alert").glob("rules_*.cc"):
         rules.update(re.findall(r'\.name = "(\w+)"', path.read_text()))
     assert rules and rules == words_of_the_page("alert_titles")
+
+
+def test_the_page_gives_advice_in_the_words_of_the_catalogue():
+    text = (ROOT / "web/src/words/findings.ts").read_text(encoding="utf-8")
+    block = text.split("export const advices: ")[1].split("\n};")[0]
+    of_the_page = dict(re.findall(r'^  "([^"]+)":\s+"([^"]+)",$', block, re.M))
+    catalogue = check_po.parse_po((ROOT / check_po.CATALOGUE).read_text(encoding="utf-8"))
+    assert len(of_the_page) == block.count('":') and of_the_page
+    assert of_the_page == {said: catalogue.get(said, ("nothing says this",))[0] for said in of_the_page}
 
 
 def test_each_alert_rule_stands_in_a_test():

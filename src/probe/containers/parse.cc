@@ -7,14 +7,6 @@ namespace berth::containers {
 
 namespace {
 
-/// A member of an object; null: it has none, or is no object.
-const ForeignJson& member(const ForeignJson& object, const char* key) {
-  static const ForeignJson none;
-  if (!object.is_object()) return none;
-  const auto found = object.find(key);
-  return found == object.end() ? none : *found;
-}
-
 /// A name that fits a line. Longer ones are no name of a container: runtimes refuse them.
 std::optional<std::string> name_in(const ForeignJson& value) {
   constexpr std::size_t longest = 512;
@@ -23,8 +15,6 @@ std::optional<std::string> name_in(const ForeignJson& value) {
   if (text.empty() || text.size() > longest) return std::nullopt;
   return text;
 }
-
-ForeignJson parsed(std::string_view text) { return parse_foreign_json(text); }
 
 std::optional<std::string> pod_container(const ForeignJson& name_space, const ForeignJson& pod,
                                          const ForeignJson& container) {
@@ -38,34 +28,34 @@ std::optional<std::string> pod_container(const ForeignJson& name_space, const Fo
 }  // namespace
 
 std::optional<Names> docker_names(std::string_view config) {
-  const ForeignJson object = parsed(config);
+  const ForeignJson object = parse_foreign_json(config);
   if (!object.is_object()) return std::nullopt;
-  Names names{.name = name_in(member(object, "Name")),
-              .image = name_in(member(member(object, "Config"), "Image"))};
+  Names names{.name = name_in(member_of(object, "Name")),
+              .image = name_in(member_of(member_of(object, "Config"), "Image"))};
   if (names.name && names.name->starts_with('/')) names.name->erase(0, 1);
   if (names.name && names.name->empty()) names.name.reset();
   return names;
 }
 
 std::optional<std::string> docker_data_root(std::string_view daemon_config) {
-  auto root = name_in(member(parsed(daemon_config), "data-root"));
+  auto root = name_in(member_of(parse_foreign_json(daemon_config), "data-root"));
   if (!root || !root->starts_with('/')) return std::nullopt;
   return root;
 }
 
 std::optional<Names> storage_names(std::string_view containers, std::string_view id) {
-  const ForeignJson list = parsed(containers);
+  const ForeignJson list = parse_foreign_json(containers);
   if (!list.is_array()) return std::nullopt;
   for (const ForeignJson& container : list) {
-    const ForeignJson& its_id = member(container, "id");
+    const ForeignJson& its_id = member_of(container, "id");
     if (!its_id.is_string() || its_id.get_ref<const std::string&>() != id) continue;
     Names names;
-    const ForeignJson& given = member(container, "names");
+    const ForeignJson& given = member_of(container, "names");
     if (given.is_array() && !given.empty()) names.name = name_in(given.front());
-    const ForeignJson& metadata = member(container, "metadata");
+    const ForeignJson& metadata = member_of(container, "metadata");
     if (metadata.is_string()) {
-      const ForeignJson inner = parsed(metadata.get_ref<const std::string&>());
-      names.image = name_in(member(inner, "image-name"));
+      const ForeignJson inner = parse_foreign_json(metadata.get_ref<const std::string&>());
+      names.image = name_in(member_of(inner, "image-name"));
     }
     return names;
   }
@@ -73,10 +63,10 @@ std::optional<Names> storage_names(std::string_view containers, std::string_view
 }
 
 std::optional<Names> bundle_names(std::string_view config) {
-  const ForeignJson whole = parsed(config);
-  const ForeignJson& notes = member(whole, "annotations");
+  const ForeignJson whole = parse_foreign_json(config);
+  const ForeignJson& notes = member_of(whole, "annotations");
   if (!notes.is_object()) return std::nullopt;
-  const auto note = [&](const char* key) -> const ForeignJson& { return member(notes, key); };
+  const auto note = [&](const char* key) -> const ForeignJson& { return member_of(notes, key); };
   Names names;
   names.name = pod_container(note("io.kubernetes.cri.sandbox-namespace"),
                              note("io.kubernetes.cri.sandbox-name"),

@@ -25,13 +25,6 @@ constexpr Duration engine_patience = std::chrono::seconds(20);
 /// A job is not kept waiting for a hint.
 constexpr Duration hint_patience = std::chrono::seconds(1);
 
-const ForeignJson& member(const ForeignJson& object, const char* key) {
-  static const ForeignJson none;
-  if (!object.is_object()) return none;
-  const auto found = object.find(key);
-  return found == object.end() ? none : *found;
-}
-
 std::string text_of(const ForeignJson& value) {
   return value.is_string() ? value.get<std::string>() : std::string();
 }
@@ -81,7 +74,7 @@ std::optional<std::pair<std::string, std::string>> docker_context(
                         : value_of(environment, "DOCKER_CONFIG").value_or(home + "/.docker");
   const auto text = read_file(config + "/config.json");
   const ForeignJson settings = text ? parse_foreign_json(*text) : ForeignJson();
-  const std::string current = text_of(member(settings, "currentContext"));
+  const std::string current = text_of(member_of(settings, "currentContext"));
   if (current.empty()) return std::nullopt;
   return std::pair{current, "docker context use " + current};
 }
@@ -144,13 +137,13 @@ Result<std::vector<std::string>> docker_cdi_folders(const ContainerCommand& comm
   if (!said) return std::unexpected(said.error());
   const ForeignJson info = parse_foreign_json(*said);
   // The client has printed what it knows, and the daemon's mistakes in it.
-  const ForeignJson& mistakes = member(info, "ServerErrors");
+  const ForeignJson& mistakes = member_of(info, "ServerErrors");
   if (mistakes.is_array() && !mistakes.empty()) {
     return fail(ErrorCode::io, "{} does not answer: {}", command.engine,
                 printable(text_of(mistakes.front())));
   }
   std::vector<std::string> folders;
-  const ForeignJson& named = member(info, "CDISpecDirs");
+  const ForeignJson& named = member_of(info, "CDISpecDirs");
   if (!named.is_array()) return folders;
   for (const ForeignJson& one : named) {
     if (one.is_string()) folders.push_back(one.get<std::string>());
@@ -308,40 +301,40 @@ namespace {
 
 InspectedContainer inspected(const ForeignJson& one) {
   InspectedContainer seen;
-  const ForeignJson& state = member(one, "State");
-  const ForeignJson& config = member(one, "Config");
-  seen.id = text_of(member(one, "Id"));
-  seen.run = text_of(member(member(config, "Labels"), std::string(container_label).c_str()));
+  const ForeignJson& state = member_of(one, "State");
+  const ForeignJson& config = member_of(one, "Config");
+  seen.id = text_of(member_of(one, "Id"));
+  seen.run = text_of(member_of(member_of(config, "Labels"), std::string(container_label).c_str()));
   // podman says "not running" of one that is paused, or has yet to end by its stop.
-  const std::string status = text_of(member(state, "Status"));
+  const std::string status = text_of(member_of(state, "Status"));
   constexpr std::array<std::string_view, 4> alive = {"paused", "stopping", "restarting", "unknown"};
   const bool is_alive = std::ranges::find(alive, status) != alive.end();
-  seen.is_running = is_true(member(state, "Running")) || is_alive;
+  seen.is_running = is_true(member_of(state, "Running")) || is_alive;
   // docker says "removing" of one that never ran, and that it ended with 0.
   // nerdctl says nothing of one that has no task yet, and that its code is 0.
   constexpr std::array<std::string_view, 4> unstarted = {"", "created", "initialized",
                                                          "configured"};
   seen.has_started = std::ranges::find(unstarted, status) == unstarted.end() &&
-                     !text_of(member(state, "StartedAt")).starts_with("0001-01-01");
-  const ForeignJson& pid = member(state, "Pid");
+                     !text_of(member_of(state, "StartedAt")).starts_with("0001-01-01");
+  const ForeignJson& pid = member_of(state, "Pid");
   if (pid.is_number_integer()) seen.process = pid.get<pid_t>();
-  const ForeignJson& code = member(state, "ExitCode");
+  const ForeignJson& code = member_of(state, "ExitCode");
   if (!seen.is_running && seen.has_started && code.is_number_integer()) {
     seen.exit_code = code.get<int>();
   }
-  const ForeignJson& killed = member(state, "OOMKilled");
+  const ForeignJson& killed = member_of(state, "OOMKilled");
   if (killed.is_boolean()) seen.oom_killed = killed.get<bool>();
   // docker: Image is the id and Config.Image the name; podman has the name in ImageName.
-  seen.image = text_of(member(one, "ImageName"));
-  if (seen.image.empty()) seen.image = text_of(member(config, "Image"));
-  seen.image_id = text_of(member(one, "Image"));
+  seen.image = text_of(member_of(one, "ImageName"));
+  if (seen.image.empty()) seen.image = text_of(member_of(config, "Image"));
+  seen.image_id = text_of(member_of(one, "Image"));
   if (seen.image.empty()) std::swap(seen.image, seen.image_id);
   // nerdctl has the name there, too.
   if (!seen.image_id.starts_with("sha256:")) {
     seen.image_id = is_container_id(seen.image_id) ? "sha256:" + seen.image_id : std::string();
   }
-  seen.image_digest = text_of(member(one, "ImageDigest"));
-  const ForeignJson& variables = member(config, "Env");
+  seen.image_digest = text_of(member_of(one, "ImageDigest"));
+  const ForeignJson& variables = member_of(config, "Env");
   constexpr std::string_view visible = "CUDA_VISIBLE_DEVICES=";
   for (const ForeignJson& variable : variables.is_array() ? variables : ForeignJson::array()) {
     const std::string text = text_of(variable);
@@ -385,10 +378,10 @@ Result<InspectedImage> parse_inspected_image(std::string_view text, std::string_
     return fail(ErrorCode::invalid, "not what an engine's inspect prints");
   }
   const ForeignJson& image = list.front();
-  InspectedImage seen{.id = text_of(member(image, "Id"))};
+  InspectedImage seen{.id = text_of(member_of(image, "Id"))};
   if (is_container_id(seen.id)) seen.id = "sha256:" + seen.id;  // podman's
   const std::string_view wanted = repository_of(name);
-  const ForeignJson& digests = member(image, "RepoDigests");
+  const ForeignJson& digests = member_of(image, "RepoDigests");
   for (const ForeignJson& one : digests.is_array() ? digests : ForeignJson::array()) {
     const std::string known = text_of(one);
     const std::size_t at = known.find('@');

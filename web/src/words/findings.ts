@@ -54,7 +54,7 @@ export const alert_titles: Record<string, string> = {
   environment_changed: "驱动、CUDA 工具包、内核或设备与之前不同",
 };
 
-// The sentences of src/health and src/alert, as they stand there.
+// The sentences of src/health and src/alert, as po/zh_CN.po has them (tests/tools/test_tables.py).
 export const advices: Record<string, string> = {
   "reboot; if it comes back, look at seating, power and cooling":
     "请重启；若再次出现，请检查插接、供电和散热",
@@ -72,7 +72,6 @@ export const advices: Record<string, string> = {
   "look again under load: idle, some cards narrow the link themselves": "请在有负载时再看：空闲时有些卡会自行减少通道",
   "look at the slot, the riser and the BIOS setting": "请检查插槽、转接卡和 BIOS 设置",
   "many at once: look at the riser and the seating of the card": "若短时间内很多：请检查转接卡和显卡是否插紧",
-  "systemctl status nvidia-fabricmanager": "查看 systemctl status nvidia-fabricmanager",
   "look at `nvidia-smi nvlink -s` and -e; a reset of all linked GPUs trains them anew":
     "请查看 `nvidia-smi nvlink -s` 和 -e；重置所有相连的 GPU 会重新训练链路",
   "normal where no bridge is mounted on it; else look at the bridge":
