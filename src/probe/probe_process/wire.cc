@@ -1,6 +1,5 @@
 #include "probe/probe_process/wire.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,7 +7,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/text.h"
 #include "snapshot/walk.h"
 
 namespace berth::wire {
@@ -232,7 +230,7 @@ bool Unpacker::next(Message& message) {
 
 namespace {
 
-/// What the probe process is asked, followed by the leases as text. Copied as it lies in memory.
+/// What the probe process is asked, as it lies in memory. The leases follow.
 struct RequestHead {
   std::int64_t now_ms = 0;
   Wanted wanted;
@@ -253,58 +251,44 @@ bool read_whole(int fd, void* to, std::size_t size) {
   return true;
 }
 
-/// A line per lease with a job: the job's pid, its keeper's pid and start, its devices.
-std::string lines_of(const std::vector<Claim>& claims) {
-  std::string lines;
+/// What a job is known by: a pipe that nobody reads must hold it.
+std::vector<Claim> jobs_of(const std::vector<Claim>& claims) {
+  std::vector<Claim> jobs;
   for (const Claim& claim : claims) {
     if (!claim.job) continue;
-    const ProcessId keeper = claim.keeper.value_or(ProcessId{});
-    lines += fmt::format("{} {} {}", claim.job->pid, keeper.pid, keeper.start_ticks);
-    for (const ClaimedDevice& one : claim.devices) lines += ' ' + one.device.text();
-    lines += '\n';
+    jobs.push_back({.keeper = claim.keeper, .job = claim.job, .devices = claim.devices});
   }
-  return lines;
-}
-
-std::vector<Claim> claims_in(const std::string& lines) {
-  std::vector<Claim> claims;
-  const std::vector<std::string_view> each = split(lines, '\n');
-  for (const std::string_view line : each) {
-    const std::vector<std::string_view> words = split(line, ' ');
-    if (words.size() < 3) continue;
-    const auto number = [&](std::size_t place) { return parse_unsigned(words[place]).value_or(0); };
-    Claim& claim = claims.emplace_back();
-    claim.job = ProcessId{.pid = static_cast<pid_t>(number(0))};
-    const ProcessId keeper{.pid = static_cast<pid_t>(number(1)), .start_ticks = number(2)};
-    if (keeper.pid > 0) claim.keeper = keeper;
-    for (std::size_t i = 3; i < words.size(); ++i) {
-      claim.devices.push_back({DeviceId(std::string(words[i])), std::nullopt});
-    }
-  }
-  return claims;
+  return jobs;
 }
 
 }  // namespace
 
 std::string encode_request(const TimedRequest& request) {
-  const std::string lines = lines_of(request.request.claims);
+  std::vector<Claim> jobs = jobs_of(request.request.claims);
+  std::string bytes;
+  {
+    Out out(bytes);
+    put(out, jobs);
+  }
   const RequestHead head{.now_ms = request.now.unix_ms,
                          .wanted = request.request.wanted,
                          .relations = request.request.relations,
-                         .bytes = static_cast<std::uint32_t>(lines.size())};
-  std::string bytes(sizeof head, '\0');
+                         .bytes = static_cast<std::uint32_t>(bytes.size())};
+  bytes.insert(0, sizeof head, '\0');
   std::memcpy(bytes.data(), &head, sizeof head);
-  return bytes + lines;
+  return bytes;
 }
 
 std::optional<TimedRequest> next_request(int fd) {
   RequestHead head;
   if (!read_whole(fd, &head, sizeof head)) return std::nullopt;
-  std::string lines(head.bytes, '\0');
-  if (!read_whole(fd, lines.data(), lines.size())) return std::nullopt;
-  return TimedRequest{
-      .request = {.wanted = head.wanted, .relations = head.relations, .claims = claims_in(lines)},
-      .now = {head.now_ms}};
+  std::string bytes(head.bytes, '\0');
+  if (!read_whole(fd, bytes.data(), bytes.size())) return std::nullopt;
+  TimedRequest request{.request = {.wanted = head.wanted, .relations = head.relations},
+                       .now = {head.now_ms}};
+  In in(bytes);
+  put(in, request.request.claims);
+  return in.is_all() ? std::optional(std::move(request)) : std::nullopt;
 }
 
 }  // namespace berth::wire

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/fd.h"
 #include "base/language_here.h"
+#include "base/process.h"
 #include "base/tr.h"
 #include "probe/sim/scenario.h"
 #include "probe/sources.h"
@@ -57,6 +59,27 @@ TEST(Wire, EveryMessageComesBackAsItWas) {
     ASSERT_TRUE(back) << "message of kind " << message.index();
     EXPECT_EQ(*back, message) << "message of kind " << message.index();
   }
+}
+
+TEST(Wire, ARequestComesBackWithWhatItsJobsAreKnownBy) {
+  const std::vector<ClaimedDevice> devices = {{DeviceId("A"), Bytes{5}}, {DeviceId("B"), {}}};
+  const std::vector<Claim> claims = {
+      {.id = "1", .command = "no job yet", .devices = devices},
+      {.id = "2", .keeper = ProcessId{7, 8}, .job = ProcessId{9, 10}, .devices = devices},
+      {.id = "3", .job = ProcessId{11, 12}}};
+  auto pipe = make_pipe();
+  ASSERT_TRUE(pipe);
+  const std::string bytes = encode_request({{.claims = claims}, WallTime{5}});
+  ASSERT_TRUE(write_all(pipe->write.get(), bytes + bytes.substr(0, bytes.size() - 1)));
+  pipe->write.close();
+  const auto back = next_request(pipe->read.get());
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->now, WallTime{5});
+  EXPECT_EQ(
+      back->request.claims,
+      (std::vector<Claim>{{.keeper = ProcessId{7, 8}, .job = ProcessId{9, 10}, .devices = devices},
+                          {.job = ProcessId{11, 12}}}));
+  EXPECT_FALSE(next_request(pipe->read.get())) << "cut off";
 }
 
 TEST(Wire, AProblemsNamesAreNotTakenForWordsOfOurs) {
