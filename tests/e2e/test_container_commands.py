@@ -266,8 +266,9 @@ def test_the_image_is_recorded_by_name_and_by_what_its_engine_calls_its_id(tmp_p
     assert (container["image"], container["image_id"]) == ("busy:1", known), container
     # Its own registry's; asked for as the command is read, for what the image sets, and once more.
     assert container["image_digest"] == "sha256:2", container
-    assert (tmp_path / "asked-images").read_text(encoding="utf-8").split() == ["image", "inspect", "busy:1", "image",
-                                                                              "inspect", image]
+    # On a loaded machine the engine may be late to tell the id: then by the name again.
+    asked = (tmp_path / "asked-images").read_text(encoding="utf-8").split()
+    assert asked in [["image", "inspect", "busy:1", "image", "inspect", name] for name in (image, "busy:1")], asked
     shown = machine.run("show", env={"COLUMNS": "300"}).stdout
     assert "busy:1" in shown and "sha256:2" in shown, shown
 

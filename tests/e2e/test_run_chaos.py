@@ -5,8 +5,10 @@ that was left alone fails. What stays behind is bounded.
 choices that were made, but not the moments."""
 
 import collections
+import contextlib
 import json
 import os
+import pathlib
 import random
 import subprocess
 import threading
@@ -86,7 +88,11 @@ def answers_of(storm, planned, at_once):
 
 
 def nothing_goes_on(storm):
-    return [f"{pid} {open(f'/proc/{pid}/cmdline', encoding='utf-8').read()}" for pid in storm.processes()]
+    going = []
+    for pid in storm.processes():
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            going.append(f"{pid} {pathlib.Path(f'/proc/{pid}/cmdline').read_text(encoding='utf-8')}")
+    return going
 
 
 def is_wrong(done, code, _):

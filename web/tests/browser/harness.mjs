@@ -176,6 +176,8 @@ async function run_one(browser, { name, own, told, how, noisy, body }) {
     const message = `${error.stack}\nconsole: ${said.join(" | ")}`;
     return { name, outcome: "failed", message };
   } finally {
+    // A request that a route still holds would fail once the page is gone, and end all tests with it.
+    for (const one of [context, ...context.pages()]) await one.unrouteAll({ behavior: "ignoreErrors" });
     await context.close();
     if (own) await server.tell("close");
   }
