@@ -52,10 +52,7 @@ class LineWriter final : public Archive {
   [[nodiscard]] std::string take() { return std::move(text_); }
 
   void scalar(bool& value) override { word(value ? "1" : "0"); }
-  void scalar(std::int64_t& value) override {
-    BERTH_CHECK(value >= 0, "a line's number has no sign");
-    word(std::to_string(value));
-  }
+  void scalar(std::int64_t& value) override { word(std::to_string(value)); }
   void scalar(std::uint64_t& value) override { word(std::to_string(value)); }
   void scalar(std::string& value) override {
     BERTH_CHECK(!words_, "a line's words are numbers");

@@ -2,9 +2,9 @@
 // "key=value" lines of what a walk() names (base/archive.h): files that grow by lines, and that a
 // stranger may have written.
 //
-// Values are texts and whole numbers from 0 on. Each item of a list has a line. An object of
-// numbers is one line's words. Control characters and '%' are "%XX". What is absent, and an empty
-// text that is no item, has no line.
+// Values are texts and whole numbers; one below 0 is read as wrong. Each item of a list has a line.
+// An object of numbers is one line's words. Control characters and '%' are "%XX". What is absent,
+// and an empty text that is no item, has no line.
 
 #include <functional>
 #include <string>

@@ -72,7 +72,7 @@ def test_time_limit_warns_then_stops_and_the_record_says_so(machine):
 
 
 def test_the_warning_of_a_time_limit_is_named_where_it_ends_the_job(machine):
-    got = machine.run("run", "--time", "1s", "--warn-signal", "USR1", "--", "sleep", "30")
+    got = machine.run("run", "--time", "5s", "--warn-signal", "USR1", "--", "sleep", "30")
     assert got.returncode == -signal.SIGUSR1
     assert "killed by SIGUSR1 (10) by berth: warning before its time limit after" in got.stderr
     assert show(machine)["end"]["because"] == "time limit"
