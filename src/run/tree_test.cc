@@ -51,6 +51,20 @@ class Tree : public ::testing::Test {
 
 constexpr pid_t keeper = 10;
 
+TEST(DeviceOpen, IsNotKnownWhereAFilesPathIsNotTold) {
+  const TemporaryDirectory proc;
+  const auto is_open = [&] { return device_open_in(7, {"/dev/nvidia"}, proc.path()); };
+  EXPECT_EQ(is_open().get(), false) << "the process has ended";
+  ASSERT_TRUE(make_directories(proc / "7/fd"));
+  std::filesystem::create_symlink("/home/a", proc / "7/fd/3");
+  EXPECT_EQ(is_open().get(), false);
+  ASSERT_TRUE(write_file_atomically(proc / "7/fd/4", "no link"));
+  EXPECT_EQ(is_open().why(), Absent::failed);
+  EXPECT_TRUE(has_device_open(7, {"/dev/nvidia"}, proc.path())) << "in doubt it has";
+  std::filesystem::create_symlink("/dev/nvidia0", proc / "7/fd/5");
+  EXPECT_EQ(is_open().get(), true);
+}
+
 TEST_F(Tree, IsTheKeepersDescendantsLessItsSamplerAndZombies) {
   put(keeper, {});
   put(11, {.parent = keeper, .session = 5});

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/fd.h"
-#include "base/text.h"
 #include "probe/procfs/parse.h"
 
 namespace berth::drm {
