@@ -1,7 +1,7 @@
 #pragma once
 // Alert: a condition of this machine that needs attention. It begins, lasts and ends; two looks
-// that see the same condition make one alert. Plain data. alert/rule_matches.h finds conditions,
-// alert/tracker.h follows them from look to look.
+// that see the same condition make one alert. Plain data. alert/rule_matches.h makes it of one
+// look, alert/tracker.h follows it from look to look.
 
 #include <sys/types.h>
 
@@ -53,7 +53,7 @@ struct AlertUser {
 };
 
 struct Alert {
-  std::string id;  // unique for all time on this machine
+  std::string id;  // unique for all time on this machine; empty: it has not begun
   AlertRule rule = AlertRule::gpu_lost;
   /// What of, for programs: a device's id, with a code behind it where one has several. An alert
   /// is the same as another if rule and subject are.
@@ -72,5 +72,18 @@ struct Alert {
   std::optional<std::string> simulated;
   friend bool operator==(const Alert&, const Alert&) = default;
 };
+
+/// What a receiver is told.
+struct AlertMessage {
+  /// `unknown`: it is over in that nobody can say any more whether it goes on.
+  enum class Event { began, resolved, unknown, test } event = Event::began;
+  Alert alert;
+  std::string host;
+  friend bool operator==(const AlertMessage&, const AlertMessage&) = default;
+};
+[[nodiscard]] constexpr std::string_view name_of(AlertMessage::Event event) {
+  constexpr std::string_view names[] = {"began", "resolved", "unknown", "test"};
+  return names[static_cast<int>(event)];
+}
 
 }  // namespace berth

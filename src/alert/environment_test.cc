@@ -34,7 +34,7 @@ class EnvironmentOfAMachine : public testing::Test {
   std::vector<std::string> changes() const {
     const Snapshot host = host_of("580.1", {"GPU-A"});
     std::vector<std::string> words;
-    for (const RuleMatch& one :
+    for (const Alert& one :
          matches({.snapshot = host, .now = clock.wall_now(), .changes = memory.changes()}, {})
              .seen) {
       words.push_back(one.summary.english());

@@ -9,24 +9,10 @@
 
 #include "alert/environment.h"
 #include "alert/rules.h"
-#include "base/sentence.h"
 #include "base/units.h"
 #include "snapshot/snapshot.h"
 
 namespace berth {
-
-struct RuleMatch {
-  AlertRule rule = AlertRule::gpu_lost;
-  std::string subject;  // as Alert::subject
-  AlertSeverity severity = AlertSeverity::notice;
-  std::optional<DeviceId> device;
-  std::optional<int> index;
-  WallTime at;       // of an event its own time, else that of the look
-  Sentence summary;  // names nobody
-  Sentence advice;
-  std::vector<AlertUser> users;
-  friend bool operator==(const RuleMatch&, const RuleMatch&) = default;
-};
 
 /// What could not be read: whatever the rule said before of it neither goes on nor is over.
 struct Unknown {
@@ -36,7 +22,8 @@ struct Unknown {
 };
 
 struct RuleMatches {
-  std::vector<RuleMatch> seen;
+  /// Each as new: without an id, since the look, or since its own time if it is of an event.
+  std::vector<Alert> seen;
   std::vector<Unknown> unknown;
   /// Devices that the look shows. A card that was lost and is not among them has not come back.
   std::vector<DeviceId> devices;

@@ -45,7 +45,7 @@ RuleMatches seen_in(const Snapshot& host, const AlertSettings& settings = {}) {
 }
 std::vector<std::string> rules_of(const RuleMatches& found) {
   std::vector<std::string> names;
-  for (const RuleMatch& one : found.seen) names.emplace_back(name_of(one.rule));
+  for (const Alert& one : found.seen) names.emplace_back(name_of(one.rule));
   return names;
 }
 bool is_unknown(const RuleMatches& found, AlertRule rule) {
@@ -163,7 +163,7 @@ Snapshot held(Percent load, Bytes memory) {
 }
 std::vector<std::string> idle_holders(const Snapshot& host) {
   std::vector<std::string> found;
-  for (const RuleMatch& one : seen_in(host).seen) {
+  for (const Alert& one : seen_in(host).seen) {
     if (one.rule == AlertRule::idle_holder) found.push_back(one.summary.english());
   }
   return found;
@@ -240,7 +240,8 @@ TEST(RuleMatches, SeeAnErrorAtItsOwnTimeAndItsOwnSeverity) {
   EXPECT_EQ(found.seen[0].subject, "GPU-A 43");
   EXPECT_EQ(found.seen[0].severity, AlertSeverity::notice);
   EXPECT_EQ(found.seen[1].severity, AlertSeverity::critical);
-  EXPECT_EQ(found.seen[1].at, at);
+  EXPECT_EQ(found.seen[1].last_seen, at);
+  EXPECT_EQ(found.seen[1].since, at);
 }
 
 TEST(RuleMatches, SeeNoErrorFromBeforeTheDriverWasLoaded) {

@@ -22,13 +22,14 @@ using std::chrono::seconds;
 
 constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 
-RuleMatch of_device(AlertRule rule, const Device& device, WallTime at) {
+Alert of_device(AlertRule rule, const Device& device, WallTime at) {
   return {.rule = rule,
           .subject = device.id.text(),
           .severity = facts_of(rule).severity,
           .device = device.id,
           .index = device.parent ? std::nullopt : device.index,
-          .at = at};
+          .since = at,
+          .last_seen = at};
 }
 
 void not_known(const Round& round, AlertRule rule, const Device& device) {
@@ -62,7 +63,7 @@ const Finding* finding_of(const DeviceHealth& health,
 /// What health found, if it did, as a match of this rule.
 bool see_finding(const Round& round, AlertRule rule, const Device& device, const Finding* finding) {
   if (finding == nullptr) return false;
-  RuleMatch match = of_device(rule, device, round.look.now);
+  Alert match = of_device(rule, device, round.look.now);
   match.summary = finding->evidence.front();
   match.advice = advice_of(*finding);
   round.found.seen.push_back(std::move(match));
@@ -81,7 +82,7 @@ DeviceId identity_of(const Device& device, const AlertLook& look) {
 
 void see_lost(const Round& round, const Device& device, const DeviceHealth& health) {
   if (!see_finding(round, AlertRule::gpu_lost, device, finding_of(health, {"lost"}))) return;
-  RuleMatch& match = round.found.seen.back();
+  Alert& match = round.found.seen.back();
   match.device = identity_of(device, round.look);
   match.subject = match.device->text();
 }
@@ -137,7 +138,7 @@ void see_ghost_memory(const Round& round, const Device& device) {
     return not_known(round, rule, device);
   }
   if (!ghost.get() || *ghost.get() < Bytes(round.threshold(rule))) return;
-  RuleMatch match = of_device(rule, device, round.look.now);
+  Alert match = of_device(rule, device, round.look.now);
   match.summary =
       sentence("{} are held by no process in the driver's list", short_size(*ghost.get()));
   match.advice = sentence("berth ps says who has the device open");
@@ -201,7 +202,7 @@ void see_idle_holder(const Round& round, const Device& device) {
     if (!processes.is_all) not_known(round, rule, device);
     return;
   }
-  RuleMatch match = of_device(rule, device, round.look.now);
+  Alert match = of_device(rule, device, round.look.now);
   match.users = processes.users;
   for (const Claim* claim : claims) {
     add_user(match.users, {.uid = claim->uid, .name = claim->user});

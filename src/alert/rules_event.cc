@@ -85,7 +85,8 @@ void see_xids(const Round& round) {
          .severity = severities[static_cast<int>(gravity_of(facts.action))],
          .device = DeviceId(where),
          .index = device != nullptr ? device->index : std::nullopt,
-         .at = seen.last,
+         .since = seen.last,
+         .last_seen = seen.last,
          .summary = seen.times == 1 ? sentence("XID {}, once: {}", code, Sentence(facts.meaning))
                                     : sentence("XID {}, {} times: {}", code, seen.times,
                                                Sentence(facts.meaning)),
@@ -107,7 +108,8 @@ void see_environment(const Round& round) {
          .severity = facts_of(rule).severity,
          .device = is_device ? std::optional(id) : std::nullopt,
          .index = device != nullptr ? device->index : std::nullopt,
-         .at = not_after(change.at, round.look.now),
+         .since = not_after(change.at, round.look.now),
+         .last_seen = not_after(change.at, round.look.now),
          .summary = change_in_words(change),
          .advice = sentence("jobs that counted on the old one may need another start")});
   }

@@ -37,11 +37,12 @@ Sentence why_in_words(const Snapshot& snapshot, const std::string& source) {
   return sentence("{} cannot be asked", source);
 }
 
-RuleMatch of_source(const Round& round, const std::string& source, Sentence summary) {
+Alert of_source(const Round& round, const std::string& source, Sentence summary) {
   return {.rule = AlertRule::probe_failing,
           .subject = source,
           .severity = facts_of(AlertRule::probe_failing).severity,
-          .at = round.look.now,
+          .since = round.look.now,
+          .last_seen = round.look.now,
           .summary = std::move(summary),
           .advice = sentence("berth status says what was attempted, and what to do")};
 }
@@ -61,7 +62,8 @@ void see_disks(const Round& round) {
         {.rule = rule,
          .subject = disk.what,
          .severity = facts_of(rule).severity,
-         .at = round.look.now,
+         .since = round.look.now,
+         .last_seen = round.look.now,
          // Rounded down: 99.6 % is not "100 % full".
          .summary = sentence("the file system of {} is {} % full, {} are left", Sentence(disk.what),
                              static_cast<int>(share), short_size(*disk.available.get())),

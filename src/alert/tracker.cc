@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iterator>
 #include <set>
+#include <utility>
 
 #include "base/sentence.h"
 
@@ -71,9 +72,12 @@ std::size_t AlertTracker::active_count() const {
       tracked_.begin(), tracked_.end(), [](const auto& one) { return one.second.has_begun; }));
 }
 
-void AlertTracker::note(const RuleMatch& match, Moment now) {
-  const Key key{match.rule, clipped(match.subject)};
-  const bool is_event = facts_of(match.rule).is_event;
+void AlertTracker::note(Alert alert, Moment now) {
+  alert.subject = clipped(std::move(alert.subject));
+  alert.summary = clipped(alert.summary);
+  alert.advice = clipped(alert.advice);
+  alert.simulated = simulated_;
+  const Key key{alert.rule, alert.subject};
   const auto had = tracked_.find(key);
   if (had == tracked_.end() && tracked_.size() >= most_waiting) {
     ++left_out_;
@@ -82,21 +86,14 @@ void AlertTracker::note(const RuleMatch& match, Moment now) {
   Tracked& tracked = had != tracked_.end() ? had->second : tracked_[key];
   if (had == tracked_.end()) {
     tracked.first = now.steady;
-    tracked.alert.rule = match.rule;
-    tracked.alert.subject = key.second;
-    tracked.alert.since = match.at;
-    tracked.alert.simulated = simulated_;
+  } else {
+    alert.id = tracked.alert.id;
+    alert.since = tracked.alert.since;
+    alert.severity = std::max(alert.severity, tracked.alert.severity);
   }
-  Alert& alert = tracked.alert;
-  alert.severity = std::max(alert.severity, match.severity);
-  alert.device = match.device;
-  alert.index = match.index;
-  alert.last_seen = match.at;
-  alert.summary = clipped(match.summary);
-  alert.advice = clipped(match.advice);
-  alert.users = match.users;
-  tracked.seen = is_event ? ago(match.at, now) : now.steady;
+  tracked.seen = facts_of(alert.rule).is_event ? ago(alert.last_seen, now) : now.steady;
   tracked.told_of = now.steady;
+  tracked.alert = std::move(alert);
 }
 
 bool AlertTracker::is_unknown(const Tracked& tracked, const RuleMatches& matches) {
@@ -167,10 +164,10 @@ void AlertTracker::forget_old(WallTime now) {
 std::vector<AlertChange> AlertTracker::see(const RuleMatches& matches,
                                            const AlertSettings& settings, Moment now) {
   std::set<Key> seen_now;
-  for (const RuleMatch& match : matches.seen) {
-    if (!settings.of(match.rule).is_on) continue;
-    note(match, now);
-    seen_now.emplace(match.rule, clipped(match.subject));
+  for (const Alert& alert : matches.seen) {
+    if (!settings.of(alert.rule).is_on) continue;
+    note(alert, now);
+    seen_now.emplace(alert.rule, clipped(alert.subject));
   }
   std::vector<AlertChange> changes;
   std::size_t active = active_count();

@@ -59,7 +59,7 @@ class AlertTracker {
   };
   enum class Told { seen, unknown, clear };
   enum class Transition { stays, begins, is_resolved, is_given_up, is_unwatched, is_forgotten };
-  void note(const RuleMatch& match, Moment now);
+  void note(Alert alert, Moment now);
   [[nodiscard]] static Transition transition_of(const Tracked& tracked, Told told,
                                                 const AlertRuleSettings& settings, Moment now);
   /// Nothing: it does not end with that.

@@ -18,17 +18,17 @@ class Book : public testing::Test {
     settings.of(AlertRule::gpu_lost).lasting = 5s;
     settings.of(AlertRule::gpu_lost).hold = 10s;
   }
-  static RuleMatch of(AlertRule rule, const std::string& subject = "GPU-A") {
+  static Alert of(AlertRule rule, const std::string& subject = "GPU-A") {
     return {.rule = rule,
             .subject = subject,
             .severity = facts_of(rule).severity,
             .device = DeviceId("GPU-A")};
   }
   /// "+gpu_lost", "-gpu_lost"
-  std::vector<std::string> look(std::vector<RuleMatch> seen, std::vector<Unknown> unknown = {}) {
+  std::vector<std::string> look(std::vector<Alert> seen, std::vector<Unknown> unknown = {}) {
     clock.advance(1s);
-    for (RuleMatch& one : seen) {
-      if (one.at.unix_ms == 0) one.at = clock.wall_now();
+    for (Alert& one : seen) {
+      if (one.last_seen.unix_ms == 0) one.since = one.last_seen = clock.wall_now();
     }
     last = book.see(
         {.seen = std::move(seen), .unknown = std::move(unknown), .devices = {DeviceId("GPU-A")}},
@@ -40,7 +40,7 @@ class Book : public testing::Test {
     }
     return words;
   }
-  std::vector<std::string> looks(int count, const std::vector<RuleMatch>& seen,
+  std::vector<std::string> looks(int count, const std::vector<Alert>& seen,
                                  const std::vector<Unknown>& unknown = {}) {
     std::vector<std::string> all;
     for (int i = 0; i < count; ++i) {
@@ -53,7 +53,7 @@ class Book : public testing::Test {
   AlertSettings settings;
   AlertTracker book{std::nullopt};
   std::vector<AlertChange> last;
-  const RuleMatch lost = of(AlertRule::gpu_lost);
+  const Alert lost = of(AlertRule::gpu_lost);
 };
 
 TEST_F(Book, BeginsOnceWhatHasLasted) {
@@ -93,7 +93,7 @@ TEST_F(Book, ForgetsWhatBreaksOffBeforeItHasLasted) {
 
 TEST_F(Book, LetsThrottlingFlickerWhileItLasts) {
   settings.of(AlertRule::throttled_long).lasting = 60s;
-  const RuleMatch slow = of(AlertRule::throttled_long);
+  const Alert slow = of(AlertRule::throttled_long);
   std::vector<std::string> told;
   for (int i = 0; i < 10; ++i) {
     for (const auto& word : looks(3, {slow})) told.push_back(word);
@@ -125,7 +125,7 @@ TEST_F(Book, GivesUpAfterADayOfNotKnowing) {
 }
 
 TEST_F(Book, KeepsALostCardLostWhileItIsNotThere) {
-  RuleMatch other = lost;
+  Alert other = lost;
   other.device = DeviceId("GPU-gone");
   looks(6, {other});
   EXPECT_THAT(looks(100, {}), IsEmpty());
@@ -133,8 +133,8 @@ TEST_F(Book, KeepsALostCardLostWhileItIsNotThere) {
 
 TEST_F(Book, CountsTheHoldOfAnEventFromWhenItHappened) {
   settings.of(AlertRule::xid).hold = 60s;
-  RuleMatch xid = of(AlertRule::xid, "GPU-A 79");
-  xid.at = clock.wall_now();
+  Alert xid = of(AlertRule::xid, "GPU-A 79");
+  xid.since = xid.last_seen = clock.wall_now();
   EXPECT_THAT(look({xid}), ElementsAre("+xid")) << "what happened needs not last";
   EXPECT_THAT(looks(50, {xid}), IsEmpty());
   EXPECT_THAT(looks(8, {}), IsEmpty());
@@ -183,7 +183,7 @@ TEST_F(Book, PassesOnThatItIsSimulated) {
 
 TEST_F(Book, KeepsABoundedNumber) {
   settings.of(AlertRule::gpu_lost).lasting = 0s;
-  std::vector<RuleMatch> many;
+  std::vector<Alert> many;
   for (int i = 0; i < 5000; ++i) many.push_back(of(AlertRule::gpu_lost, std::to_string(i)));
   EXPECT_THAT(look(many), SizeIs(AlertTracker::most_active));
   EXPECT_GT(book.left_out(), 0U);

@@ -118,20 +118,10 @@ class AlertVerb final : public Verb {
     AlertList list{
         .is_of_server = false, .now = context.clock().wall_now(), .simulated = snapshot->simulated};
     const AlertLook look{.snapshot = *snapshot, .now = snapshot->taken};
-    for (RuleMatch& match : matches(look, rules).seen) {
-      std::vector<std::string> names;
-      for (const AlertUser& user : match.users) names.push_back(user.name);
-      list.alerts.push_back({.rule = match.rule,
-                             .subject = std::move(match.subject),
-                             .severity = match.severity,
-                             .device = std::move(match.device),
-                             .index = match.index,
-                             .since = match.at,
-                             .last_seen = match.at,
-                             .summary = Sentence(serve::summary_with(match.summary, names)),
-                             .advice = match.advice,
-                             .users = std::move(match.users),
-                             .simulated = snapshot->simulated});
+    list.alerts = matches(look, rules).seen;
+    for (Alert& alert : list.alerts) {
+      alert.summary = Sentence(summary_with(alert.summary, user_names(alert)));
+      alert.simulated = snapshot->simulated;
     }
     return list;
   }
@@ -161,7 +151,7 @@ class AlertVerb final : public Verb {
     const auto snapshot = context.look(Depth::state);
     const std::string host =
         snapshot ? snapshot->host.name.get().value_or("an unnamed host") : "an unnamed host";
-    const serve::AlertMessage message =
+    const AlertMessage message =
         serve::test_message(host, context.sources().simulated, context.clock().wall_now());
     std::size_t left = plan.receivers.size();
     std::vector<std::optional<Error>> mistakes(left);

@@ -120,9 +120,9 @@ struct Given {
 Given first_that_can_be_given(const Snapshot& snapshot, const IsolationFacts& facts) {
   Given given;
   for (const Device& device : snapshot.devices) {
-    const bool is_whole = is_supported(device) && device.unusable_because.empty() && !device.lost &&
-                          division_of(device) != Division::divided;
-    if (!is_whole) continue;
+    const bool can_be_given =
+        obstacle_of(device, snapshot) == Obstacle::none && division_of(device) != Division::divided;
+    if (!can_be_given) continue;
     auto plan = plan_isolation({device.id}, snapshot, facts);
     if (plan) return {.device = &device, .plan = *std::move(plan)};
     given.why = plan.error().said();

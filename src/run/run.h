@@ -226,8 +226,9 @@ struct RunOutcome {
 [[nodiscard]] Result<RunOutcome> run_job(const RunOptions& options, const RunServices& services,
                                          const RunCallbacks& callbacks);
 
-/// `os.environ["CUDA_VISIBLE_DEVICES"] = …`, `export CUDA_VISIBLE_DEVICES=…`, setdefault left out.
-/// What is set to its own value (`…=${CUDA_VISIBLE_DEVICES:-0}`) is not set.
+/// `os.environ["CUDA_VISIBLE_DEVICES"] = …`, `export ROCR_VISIBLE_DEVICES=…`, setdefault left out.
+/// What is set to its own value (`…=${CUDA_VISIBLE_DEVICES:-0}`), or another's of these, is not
+/// set.
 [[nodiscard]] std::optional<ScriptLine> find_visible_devices_assignment(std::string_view text);
 
 /// Whether a command chooses its devices itself. Its words (`env …`, `bash -c …`, `python -c …`)

@@ -50,10 +50,14 @@ TEST(ForwardedSignals, WhatTheJobOrTheKeeperSentStays) {
 }
 
 TEST(ScriptCheck, FindsAssignmentsAndNamesTheLine) {
-  for (const char* text : {"import os\nos.environ[\"CUDA_VISIBLE_DEVICES\"] = \"1\"\n",
-                           "#!/bin/sh\nexport CUDA_VISIBLE_DEVICES=1\n",
-                           "#!/bin/sh\nCUDA_VISIBLE_DEVICES=1 python x.py\n",
-                           "x\n  environ['CUDA_VISIBLE_DEVICES']='0'\n"}) {
+  for (const char* text :
+       {"import os\nos.environ[\"CUDA_VISIBLE_DEVICES\"] = \"1\"\n",
+        "#!/bin/sh\nexport CUDA_VISIBLE_DEVICES=1\n", "#!/bin/sh\nexport ROCR_VISIBLE_DEVICES=1\n",
+        "import os\nos.environ['HIP_VISIBLE_DEVICES'] = '1'\n",
+        "#!/bin/sh\nZE_AFFINITY_MASK=1 python x.py\n",
+        "#!/bin/sh\nA=$HIP_VISIBLE_DEVICES ASCEND_RT_VISIBLE_DEVICES=1 x\n",
+        "#!/bin/sh\nCUDA_VISIBLE_DEVICES=1 python x.py\n",
+        "x\n  environ['CUDA_VISIBLE_DEVICES']='0'\n"}) {
     const auto found = find_visible_devices_assignment(text);
     ASSERT_TRUE(found) << text;
     EXPECT_EQ(found->number, 2) << text;
@@ -66,6 +70,7 @@ TEST(ScriptCheck, ReadingCommentsAndComparisonsAreNoAssignments) {
         "if os.environ[\"CUDA_VISIBLE_DEVICES\"] == \"1\":", "echo $CUDA_VISIBLE_DEVICES",
         "os.environ.setdefault(\"CUDA_VISIBLE_DEVICES\", \"0\")",
         "export CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0}",
+        "export HIP_VISIBLE_DEVICES=$ROCR_VISIBLE_DEVICES", "export MY_HIP_VISIBLE_DEVICES=1",
         "os.environ['CUDA_VISIBLE_DEVICES'] = os.environ.get('CUDA_VISIBLE_DEVICES', '0')",
         "echo \"use (CUDA_VISIBLE_DEVICES=1)\"", "python x.py  # export CUDA_VISIBLE_DEVICES=1",
         "todo CUDA_VISIBLE_DEVICES=1", "train --envCUDA_VISIBLE_DEVICES=1"}) {
@@ -154,6 +159,7 @@ TEST(ScriptCheck, CommandThatSetsTheDevicesInItsWordsIsWarnedAbout) {
                                {"python3.11", "-u", "-W", "ignore", "-c", python},
                                {"python", "-uc", python},
                                {"env", "CUDA_VISIBLE_DEVICES=2", "python"},
+                               {"env", "ROCR_VISIBLE_DEVICES=2", "python"},
                                {"env", "-u", "A", "B=1", "CUDA_VISIBLE_DEVICES=2", "x"},
                                {"nohup", "/usr/bin/env", "-i", "CUDA_VISIBLE_DEVICES=2", "x"},
                                {"env", "-S", shell}}) {

@@ -1,4 +1,4 @@
-// Does a command choose its devices itself, over our heads? By the variable, or for a container.
+// Does a command choose its devices itself, over our heads? By a variable, or for a container.
 
 #include <sys/stat.h>
 
@@ -10,11 +10,24 @@
 #include "run/command_words.h"
 #include "run/container/toolkit.h"
 #include "run/run.h"
+#include "snapshot/device_kind.h"
 
 namespace berth {
 
 namespace {
-constexpr std::string_view variable = "CUDA_VISIBLE_DEVICES";
+/// A variable that chooses devices, in a text.
+struct Mention {
+  std::size_t at;
+  std::string_view variable;
+};
+std::optional<Mention> first_mention(std::string_view text, std::size_t from = 0) {
+  std::optional<Mention> first;
+  for (const std::string_view variable : choosing_variables()) {
+    const std::size_t at = text.find(variable, from);
+    if (at != text.npos && (!first || at < first->at)) first = {.at = at, .variable = variable};
+  }
+  return first;
+}
 
 /// The line's code, without comments. A notebook's line is a string of JSON. Of that it gives the
 /// shell's part ("!export X=0"), or the notebook's own word ("%env X=0").
@@ -52,7 +65,7 @@ bool is_python_subscript(std::string_view before, std::string_view after) {
   if (!right.starts_with(']')) return false;
   const std::string_view rest = trimmed(right.substr(1));
   if (!left.ends_with("environ[") || !rest.starts_with('=') || rest.starts_with("==")) return false;
-  return rest.substr(0, rest.find(';')).find(variable) == std::string_view::npos;
+  return !first_mention(rest.substr(0, rest.find(';')));
 }
 
 bool is_call(std::string_view before) {
@@ -73,7 +86,7 @@ bool takes_assignments(std::string_view word, std::string_view words) {
 bool is_shell_assignment(std::string_view before, std::string_view after) {
   if (!after.starts_with('=') || after.starts_with("==") || is_no_code(before)) return false;
   const std::string_view value = after.substr(1, after.find_first_of(" \t;&|)", 1) - 1);
-  if (value.find(variable) != std::string_view::npos) return false;
+  if (first_mention(value)) return false;
   constexpr std::string_view separators = ";&|(`";
   std::string_view left = before;
   for (;;) {
@@ -90,10 +103,9 @@ bool is_shell_assignment(std::string_view before, std::string_view after) {
 bool sets_devices(std::string_view line) {
   constexpr std::size_t longest_line = 8192;  // of a longer one: no line that a person wrote
   const std::string_view code = line.substr(0, longest_line);
-  for (std::size_t at = code.find(variable); at != std::string_view::npos;
-       at = code.find(variable, at + 1)) {
-    const std::string_view before = code.substr(0, at);
-    const std::string_view after = code.substr(at + variable.size());
+  for (auto one = first_mention(code); one; one = first_mention(code, one->at + 1)) {
+    const std::string_view before = code.substr(0, one->at);
+    const std::string_view after = code.substr(one->at + one->variable.size());
     if (is_python_subscript(before, after) || is_call(before) ||
         is_shell_assignment(before, after)) {
       return true;
@@ -110,7 +122,7 @@ bool sets_text_devices(std::string_view text) {
   return find_visible_devices_assignment(text).has_value();
 }
 
-/// Whether `env` at `at` is told to set the variable.
+/// Whether `env` at `at` is told to set such a variable.
 bool env_sets_devices(const Words& words, std::size_t at) {
   for (std::size_t i = at + 1; i < words.size(); ++i) {
     const std::string_view word = words[i];
@@ -121,7 +133,7 @@ bool env_sets_devices(const Words& words, std::size_t at) {
       ++i;
     } else if (!word.starts_with('-')) {
       if (!is_assignment_word(word)) return false;
-      if (word.substr(0, word.find('=')) == variable) return true;
+      if (contains(choosing_variables(), word.substr(0, word.find('=')))) return true;
     }
   }
   return false;
@@ -149,14 +161,13 @@ std::optional<std::size_t> container_tool_in(const Words& words) {
   return std::nullopt;
 }
 
-/// `value` of an option that gives a container GPUs; not one that takes them from it, nor from our
-/// variable.
+/// `value` of an option that gives a container GPUs; not one that takes them from it, nor from a
+/// variable of ours.
 bool gives_gpus(std::string_view option, std::string_view value) {
   // --gpus "device=$CUDA_VISIBLE_DEVICES" in a shell's text.
-  if (value.find("$" + std::string(variable)) != std::string_view::npos ||
-      value.find("${" + std::string(variable)) != std::string_view::npos) {
-    return false;
-  }
+  const auto one = first_mention(value);
+  const std::string_view before = value.substr(0, one ? one->at : 0);
+  if (before.ends_with('$') || before.ends_with("${")) return false;
   return asks_for_cards(option, value);
 }
 
@@ -164,8 +175,9 @@ bool gives_gpus(std::string_view option, std::string_view value) {
 /// is hidden from the program.
 bool hands_variable_on(std::string_view option, std::string_view value) {
   if (option != "-e" && option != "--env") return false;
-  return value == variable ||
-         (value.starts_with(variable) && value.find('$') != std::string_view::npos);
+  const auto one = first_mention(value);
+  return one && one->at == 0 &&
+         (value == one->variable || value.find('$') != std::string_view::npos);
 }
 
 /// The option by which this `run` chooses GPUs for its container, as it was typed.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "alert/state.h"
@@ -12,20 +11,6 @@
 namespace berth::serve {
 
 namespace {
-
-std::vector<std::string> names_of(const Alert& alert) {
-  std::vector<std::string> names;
-  for (const AlertUser& user : alert.users) names.push_back(user.name);
-  return names;
-}
-
-/// "gpu1, GPU 3", "gpu1".
-std::string work_kind_of(const AlertMessage& message) {
-  const Alert& alert = message.alert;
-  if (alert.index) return fmt::format("{}, GPU {}", message.host, *alert.index);
-  if (alert.device) return fmt::format("{}, {}", message.host, alert.device->text());
-  return message.host;
-}
 
 /// Slack takes "<!channel>" for an order and wants these three written so; everybody who reads what
 /// Slack reads knows them.
@@ -51,20 +36,6 @@ std::string escaped(const std::string& text) {
 
 }  // namespace
 
-std::string_view name_of(AlertMessage::Event event) {
-  switch (event) {
-    case AlertMessage::Event::began:
-      return "began";
-    case AlertMessage::Event::resolved:
-      return "resolved";
-    case AlertMessage::Event::unknown:
-      return "unknown";
-    case AlertMessage::Event::test:
-      return "test";
-  }
-  return "test";
-}
-
 std::optional<AlertMessage> message_of(const AlertChange& change, std::string host) {
   AlertMessage message{
       .event = AlertMessage::Event::began, .alert = change.alert, .host = std::move(host)};
@@ -84,43 +55,6 @@ AlertMessage test_message(std::string host, std::optional<std::string> simulated
   return message;
 }
 
-std::string summary_with(const Sentence& summary, const std::vector<std::string>& names) {
-  if (names.empty()) return summary.english();
-  return summary.english() + ": " + joined(names, ", ");
-}
-
-std::string sentence_of(const AlertMessage& message) {
-  const Alert& alert = message.alert;
-  const std::string summary = summary_with(alert.summary, names_of(alert));
-  std::string text;
-  switch (message.event) {
-    case AlertMessage::Event::began:
-      text = fmt::format("{} on {} ({}): {}", capitals(name_of(alert.severity)),
-                         work_kind_of(message), name_of(alert.rule), summary);
-      if (!alert.advice.empty()) text += ". To do: " + alert.advice.english();
-      break;
-    case AlertMessage::Event::resolved: {
-      const auto lasted = std::chrono::milliseconds(
-          std::max<std::int64_t>(alert.last_seen.unix_ms - alert.since.unix_ms, 0));
-      text = fmt::format("resolved on {} ({}), lasted {}: {}", work_kind_of(message),
-                         name_of(alert.rule), short_duration(lasted), summary);
-      break;
-    }
-    case AlertMessage::Event::unknown:
-      text = fmt::format("no longer known on {} ({}), nothing of it could be read for {}: {}",
-                         work_kind_of(message), name_of(alert.rule),
-                         short_duration(std::chrono::duration_cast<std::chrono::milliseconds>(
-                             AlertTracker::longest_unknown)),
-                         summary);
-      break;
-    case AlertMessage::Event::test:
-      text = fmt::format("berth on {}: {}", message.host, summary);
-      break;
-  }
-  if (alert.simulated) text = fmt::format("SIMULATED {}: {}", *alert.simulated, text);
-  return printable(text);
-}
-
 void write_alert(Archive& archive, Alert alert, const std::vector<std::string>& names) {
   alert.summary = Sentence(summary_with(alert.summary, names));
   walk(archive, alert, AlertFields::shown);
@@ -137,8 +71,9 @@ std::string to_json(const AlertMessage& message) {
                       archive.derived("host", message.host);
                       archive.derived("version", std::string(BERTH_VERSION));
                       archive.derived("simulated", alert.simulated);
-                      archive.derived_object("alert", !is_test,
-                                             [&] { write_alert(archive, alert, names_of(alert)); });
+                      archive.derived_object("alert", !is_test, [&] {
+                        write_alert(archive, alert, user_names(alert));
+                      });
                     }) +
          "\n";
 }
@@ -168,7 +103,7 @@ std::vector<std::string> variables_of(const AlertMessage& message) {
   set("HOST", message.host);
   set("SIMULATED", alert.simulated.value_or(""));
   set("ID", alert.id);
-  set("SUMMARY", summary_with(alert.summary, names_of(alert)));
+  set("SUMMARY", summary_with(alert.summary, user_names(alert)));
   if (is_test) return all;
   set("RULE", name_of(alert.rule));
   set("SEVERITY", name_of(alert.severity));

@@ -1,6 +1,6 @@
 #pragma once
-// What a receiver is told: one alert that began or ended, or that this is a test. As JSON, as a
-// sentence, and as the variables that a command finds.
+// What a receiver is told: one alert that began or ended, or that this is a test. As JSON, and as
+// the variables that a command finds.
 
 #include <optional>
 #include <string>
@@ -15,15 +15,6 @@
 
 namespace berth::serve {
 
-struct AlertMessage {
-  /// `unknown`: it is over in that nobody can say any more whether it goes on.
-  enum class Event { began, resolved, unknown, test } event = Event::began;
-  Alert alert;
-  std::string host;
-  friend bool operator==(const AlertMessage&, const AlertMessage&) = default;
-};
-[[nodiscard]] std::string_view name_of(AlertMessage::Event event);
-
 /// What receivers are told of a change. Nothing: of the end of an alert whose rule was switched
 /// off, as that says nothing of the machine.
 [[nodiscard]] std::optional<AlertMessage> message_of(const AlertChange& change, std::string host);
@@ -32,10 +23,7 @@ struct AlertMessage {
 [[nodiscard]] AlertMessage test_message(std::string host, std::optional<std::string> simulated,
                                         WallTime now);
 
-/// "CRITICAL on gpu1, GPU 3 (gpu_lost): it fell off the bus …". Begins with SIMULATED where it is.
-[[nodiscard]] std::string sentence_of(const AlertMessage& message);
-
-/// {"berth_alert": 1, "event", "text", "host", "version", "simulated", "alert": {…}}. `text` is the
+/// {"berth_alert": 1, "event", "text", "host", "version", "simulated", "alert": {…}}. `text` is its
 /// sentence: Slack and similar services look for it there.
 [[nodiscard]] std::string to_json(const AlertMessage& message);
 
@@ -45,10 +33,6 @@ struct AlertMessage {
 /// How a test went with one receiver, as one line: {"receiver", "kind", "arrived", "trouble"}.
 [[nodiscard]] std::string delivery_line(const AlertReceiver& receiver,
                                         const std::optional<Error>& mistake);
-
-/// The summary with the names of affected users: "… nothing is computed: alice, bob".
-[[nodiscard]] std::string summary_with(const Sentence& summary,
-                                       const std::vector<std::string>& names);
 
 /// The members of an alert as it is shown, with those names.
 void write_alert(Archive& archive, Alert alert, const std::vector<std::string>& names);

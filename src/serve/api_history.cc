@@ -139,21 +139,12 @@ void write_event(Archive& archive, const HistoryEvent& event) {
   archive.derived("advice", advice_of(event), Form::nullable);
 }
 
-/// A series in steps that all devices share: the mean of each, and nothing where nobody looked.
-std::vector<std::optional<double>> in_steps(const HistorySeries& series, const TimeSpan& span,
+/// A series in steps that all devices share: the mean of each.
+std::vector<std::optional<double>> means_of(const HistorySeries& series, WallTime since,
                                             std::int64_t step_ms, std::size_t count) {
-  std::vector<Aggregate<>> steps(count);
-  for (const SeriesPoint& point : series.points) {
-    // One may stand for several steps: for a minute, where that is all that is kept.
-    std::int64_t at = std::max(point.at.unix_ms, span.since.unix_ms);
-    const std::int64_t end = std::max(point.at.unix_ms + series.step_ms, at + 1);
-    for (; at < end; at += step_ms) {
-      const auto step = static_cast<std::size_t>((at - span.since.unix_ms) / step_ms);
-      if (step < count) steps[step].add(point.mean);
-    }
-  }
+  const WallTime end{since.unix_ms + step_ms * static_cast<std::int64_t>(count)};
   std::vector<std::optional<double>> means;
-  for (const Aggregate<>& step : steps) {
+  for (const Aggregate<>& step : in_columns(series, since, end, count)) {
     means.push_back(step.is_empty() ? std::nullopt : std::optional(step.mean()));
   }
   return means;
@@ -192,7 +183,7 @@ HttpResponse answer_recent(const Question& question) {
                                                        .points = *points});
   if (!found && found.error().code() != ErrorCode::not_found) return error_response(found.error());
   for (const HistorySeries& series : found ? *found : std::vector<HistorySeries>()) {
-    values[series.device.text()] = in_steps(series, *span, step_ms, *points);
+    values[series.device.text()] = means_of(series, span->since, step_ms, *points);
   }
   return json_answer([&](Archive& archive) {
     archive.derived("simulated", simulated_in(question.context));

@@ -285,20 +285,14 @@ static std::shared_ptr<const Snapshot> alone(const Snapshot& seen, std::string_v
   return one;
 }
 
-/// As scripts of tutorials have it out of `nvidia-smi -q -x`, and whether it is of a real machine.
-static std::string smi_log(const Snapshot& seen) {
-  const std::string text = smi::render_json(seen, {}, {});
-  if (!seen.simulated) return text;
-  return "{\n  \"simulated\": true," + text.substr(text.find('{') + 1);
-}
-
 HttpResponse answer_gpu_status(const Question& question) {
   auto seen = seen_by(question.principal, question.context);
   const auto device = parameter_of(question.request, "device");
   if (device) seen = alone(*seen, *device);
   if (!seen) return no_such("device", *device);
   const std::string_view profile = parameter_of(question.request, "profile").value_or("");
-  if (profile == "nvidia_smi_log") return json_response(smi_log(*seen));
+  // As scripts of tutorials have it out of `nvidia-smi -q -x`.
+  if (profile == "nvidia_smi_log") return json_response(smi::render_json(*seen, {}, {}));
   if (!profile.empty() && profile != "berth") {
     return error_response(400, "bad_parameter", "there is no such profile",
                           "profile=berth or nvidia_smi_log");

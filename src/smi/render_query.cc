@@ -180,7 +180,9 @@ std::string render_json(const Snapshot& snapshot, const SmiRequest& request, Clo
     node.children.insert(node.children.begin(), Node{"id", node.value, {}, false});
     node.value.clear();
   }
-  std::string text = "{\n  \"nvidia_smi_log\": ";
+  std::string text = "{\n";
+  if (snapshot.simulated) text += "  \"simulated\": true,\n";
+  text += "  \"nvidia_smi_log\": ";
   print_json(root, 1, text);
   return text + "\n}\n";
 }

@@ -112,7 +112,8 @@ void add_rates(Snapshot& now, const Snapshot& before);
                                        Clockface clockface);
 [[nodiscard]] std::string render_xml(const Snapshot& snapshot, const SmiRequest& request,
                                      Clockface clockface);
-/// The tree of -q -x as JSON, which nvidia-smi itself does not have.
+/// The tree of -q -x as JSON, which nvidia-smi itself does not have. It says whether it is
+/// simulated.
 [[nodiscard]] std::string render_json(const Snapshot& snapshot, const SmiRequest& request,
                                       Clockface clockface);
 [[nodiscard]] Output render_csv(const Snapshot& snapshot, const SmiRequest& request,

@@ -120,6 +120,10 @@ std::optional<std::vector<std::string>> files_for_container(
   return files;
 }
 
+std::span<const std::string_view> choosing_variables() {
+  return std::span(kind_rows::choosing.entries).first(kind_rows::choosing.count);
+}
+
 std::span<const std::string_view> device_file_beginnings() {
   return std::span(file_beginnings.entries).first(file_beginnings.count);
 }

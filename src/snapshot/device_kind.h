@@ -147,6 +147,9 @@ struct DeviceKindFacts {
 [[nodiscard]] std::vector<std::string_view> kind_words();
 [[nodiscard]] std::optional<Runtime> runtime_of_vendor(std::string_view vendor);
 
+/// The variables by which a program chooses its devices, all kinds together.
+[[nodiscard]] std::span<const std::string_view> choosing_variables();
+
 /// How paths of GPUs' device files begin, all kinds together. A process that has one open may
 /// compute, whatever the driver lists.
 [[nodiscard]] std::span<const std::string_view> device_file_beginnings();

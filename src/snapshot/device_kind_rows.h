@@ -328,6 +328,18 @@ constexpr auto all_of_kinds() {
 }
 inline constexpr auto hiding = all_of_kinds<&DeviceKindFacts::hiding>();
 
+inline constexpr auto choosing = [] {
+  Distinct<Name> found;
+  for (const DeviceKindFacts& facts : all) {
+    for (const Name name :
+         {facts.visible_variable, facts.second_variable, facts.earlier_variable}) {
+      if (!name.empty()) found.add(name);
+    }
+    for (const Name name : facts.removed_variables) found.add(name);
+  }
+  return found;
+}();
+
 inline constexpr auto variables = [] {
   Distinct<Name> found;
   for (const DeviceKindFacts& facts : all) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "alert/state.h"
+#include "alert/tracker.h"
 #include "base/json_archive.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -119,6 +120,14 @@ std::string rule_lines(const AlertRuleFacts& facts, const AlertRuleSettings& set
          wrapped("    ", own(tr(facts.finds), style), 4, style);
 }
 
+/// "gpu1, GPU 3", "gpu1".
+std::string where_of(const AlertMessage& message) {
+  const Alert& alert = message.alert;
+  if (alert.index) return fmt::format("{}, GPU {}", message.host, *alert.index);
+  if (alert.device) return fmt::format("{}, {}", message.host, alert.device->text());
+  return message.host;
+}
+
 }  // namespace
 
 std::string render_alerts(const AlertList& list, const Style& style) {
@@ -213,6 +222,49 @@ std::string alert_rules_json(const AlertSettings& settings) {
                       });
                     }) +
          "\n";
+}
+
+std::vector<std::string> user_names(const Alert& alert) {
+  std::vector<std::string> names;
+  for (const AlertUser& user : alert.users) names.push_back(user.name);
+  return names;
+}
+
+std::string summary_with(const Sentence& summary, const std::vector<std::string>& names) {
+  if (names.empty()) return summary.english();
+  return summary.english() + ": " + joined(names, ", ");
+}
+
+std::string sentence_of(const AlertMessage& message) {
+  const Alert& alert = message.alert;
+  const std::string summary = summary_with(alert.summary, user_names(alert));
+  std::string text;
+  switch (message.event) {
+    case AlertMessage::Event::began:
+      text = fmt::format("{} on {} ({}): {}", capitals(name_of(alert.severity)), where_of(message),
+                         name_of(alert.rule), summary);
+      if (!alert.advice.empty()) text += ". To do: " + alert.advice.english();
+      break;
+    case AlertMessage::Event::resolved: {
+      const auto lasted = std::chrono::milliseconds(
+          std::max<std::int64_t>(alert.last_seen.unix_ms - alert.since.unix_ms, 0));
+      text = fmt::format("resolved on {} ({}), lasted {}: {}", where_of(message),
+                         name_of(alert.rule), short_duration(lasted), summary);
+      break;
+    }
+    case AlertMessage::Event::unknown:
+      text = fmt::format("no longer known on {} ({}), nothing of it could be read for {}: {}",
+                         where_of(message), name_of(alert.rule),
+                         short_duration(std::chrono::duration_cast<std::chrono::milliseconds>(
+                             AlertTracker::longest_unknown)),
+                         summary);
+      break;
+    case AlertMessage::Event::test:
+      text = fmt::format("berth on {}: {}", message.host, summary);
+      break;
+  }
+  if (alert.simulated) text = fmt::format("SIMULATED {}: {}", *alert.simulated, text);
+  return printable(text);
 }
 
 }  // namespace berth

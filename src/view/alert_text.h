@@ -1,5 +1,5 @@
 #pragma once
-// `berth alert`: the active alerts and the rules that find them.
+// `berth alert`: the active alerts and the rules that find them. And what receivers are told.
 
 #include <optional>
 #include <string>
@@ -31,5 +31,15 @@ struct AlertList {
 
 [[nodiscard]] std::string render_alert_rules(const AlertSettings& settings, const Style& style);
 [[nodiscard]] std::string alert_rules_json(const AlertSettings& settings);
+
+// In English, whatever the server's own language: receivers have theirs.
+
+/// "CRITICAL on gpu1, GPU 3 (gpu_lost): it fell off the bus …". Begins with SIMULATED where it is.
+[[nodiscard]] std::string sentence_of(const AlertMessage& message);
+
+/// The summary with the names of affected users: "… nothing is computed: alice, bob".
+[[nodiscard]] std::string summary_with(const Sentence& summary,
+                                       const std::vector<std::string>& names);
+[[nodiscard]] std::vector<std::string> user_names(const Alert& alert);
 
 }  // namespace berth

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -89,25 +88,12 @@ std::optional<Overall> overall(const HistorySeries& series) {
   return all;
 }
 
-/// The means in columns of equal time over the whole window; nothing where nobody looked.
+/// The means over the whole window.
 std::vector<Reading<double>> columns_of(const HistorySeries& series, const HistoryView& view,
                                         int columns) {
-  std::vector<Aggregate<>> all(static_cast<std::size_t>(columns));
-  const auto window = static_cast<double>(view.until.unix_ms - view.since.unix_ms);
-  for (const SeriesPoint& point : series.points) {
-    // A step longer than a column fills all the columns it stands for.
-    const auto place = [&](std::int64_t at_ms) {
-      const double share = static_cast<double>(at_ms - view.since.unix_ms) / window;
-      return static_cast<std::int64_t>(std::floor(share * columns));
-    };
-    const std::int64_t first = place(point.at.unix_ms);
-    const std::int64_t last = std::max(first, place(point.at.unix_ms + series.step_ms - 1));
-    for (std::int64_t at = std::max<std::int64_t>(first, 0); at <= last && at < columns; ++at) {
-      all[static_cast<std::size_t>(at)].add({point.samples, point.least, point.mean, point.most});
-    }
-  }
   std::vector<Reading<double>> values;
-  for (const Aggregate<>& one : all) {
+  for (const Aggregate<>& one :
+       in_columns(series, view.since, view.until, static_cast<std::size_t>(columns))) {
     values.push_back(one.is_empty() ? Reading<double>(Absent::not_sampled)
                                     : Reading<double>(one.mean()));
   }

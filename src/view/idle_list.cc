@@ -114,7 +114,7 @@ class IdleLook {
   void add_unleased() {
     const auto seen =
         matches({.snapshot = snapshot_, .now = snapshot_.taken}, AlertSettings()).seen;
-    for (const RuleMatch& match : seen) {
+    for (const Alert& match : seen) {
       if (match.rule != AlertRule::idle_holder || !match.device) continue;
       const Device* device = index_.device(*match.device);
       if (device == nullptr || !index_.claims_on(device->id).empty()) continue;

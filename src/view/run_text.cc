@@ -80,8 +80,9 @@ std::string sentence_of(const ScriptWarning& warning) {
           script, warning.line.number, warning.line.text);
     case What::command_sets_devices:
       return trf(
-          "the command sets CUDA_VISIBLE_DEVICES itself ({}): it may use other devices than those "
-          "it is given; leave that out",
+          "the command sets the visible devices itself ({}). It may use other devices than those "
+          "it "
+          "is given: leave that out",
           by);
     case What::container_started:
       return within + trf("{}: the container's GPUs are chosen by that, not by this run. The lease "
@@ -91,7 +92,7 @@ std::string sentence_of(const ScriptWarning& warning) {
     case What::container_entered:
       return within +
              trf("{}: such a container has the GPUs that were chosen for it elsewhere, not those "
-                 "of this run. CUDA_VISIBLE_DEVICES does not reach into it. Start it by: {}",
+                 "of this run. This run's variables do not reach into it. Start it by: {}",
                  by, corrected_form(warning.tool));
     case What::character_refused:
       return trf(

@@ -168,7 +168,7 @@ def test_what_a_driver_measured_is_not_called_invented(driver_of):
 # --- what is said before the start -------------------------------------------------------------------
 
 SETS = "sets the visible devices itself in line"
-COMMAND_SETS = "the command sets CUDA_VISIBLE_DEVICES itself"
+COMMAND_SETS = "the command sets the visible devices itself"
 SHELL_CODE = "CUDA_VISIBLE_DEVICES=1 sh -c 'echo started >&2'"
 PYTHON_CODE = "import os, sys\nos.environ['CUDA_VISIBLE_DEVICES'] = '1'\nprint('started', file=sys.stderr)\n"
 

@@ -319,4 +319,24 @@ Result<std::vector<HistoryEvent>> HistoryReader::events(WallTime since, WallTime
   return events;
 }
 
+std::vector<Aggregate<>> in_columns(const HistorySeries& series, WallTime since, WallTime until,
+                                    std::size_t count) {
+  std::vector<Aggregate<>> columns(count);
+  const std::int64_t window = until.unix_ms - since.unix_ms;
+  if (window <= 0 || count == 0) return columns;
+  const auto place = [&](std::int64_t at_ms) {
+    const std::int64_t inside = std::clamp<std::int64_t>(at_ms - since.unix_ms, 0, window - 1);
+    return static_cast<std::size_t>(inside) * count / static_cast<std::size_t>(window);
+  };
+  for (const SeriesPoint& point : series.points) {
+    const std::int64_t from = point.at.unix_ms;
+    const std::int64_t to = std::max(from + series.step_ms, from + 1) - 1;
+    if (to < since.unix_ms || from >= until.unix_ms) continue;
+    for (std::size_t at = place(from); at <= place(to); ++at) {
+      columns[at].add({point.samples, point.least, point.mean, point.most});
+    }
+  }
+  return columns;
+}
+
 }  // namespace berth

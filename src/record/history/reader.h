@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/aggregate.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
@@ -74,6 +75,10 @@ struct HistorySeries {
   std::vector<SeriesPoint> points;  // a step without samples has none
   std::uint64_t damaged_blocks = 0;
 };
+/// So many columns of equal time from `since` to `until`: what its samples in each were, and
+/// nothing where nobody looked. A step that is longer than a column fills all that it stands for.
+[[nodiscard]] std::vector<Aggregate<>> in_columns(const HistorySeries& series, WallTime since,
+                                                  WallTime until, std::size_t count);
 
 enum class UsageBy { user, job, gpu, day };
 [[nodiscard]] std::string_view name_of(UsageBy by);

@@ -696,5 +696,21 @@ TEST_F(History, HoursOfAnEarlierBootCountOn) {
   EXPECT_NEAR(hours_of("alice"), 2, 0.05) << "an hour before the night, and one since";
 }
 
+TEST(HistoryColumns, WeighEachStepByItsSamplesAndFillWhatItStandsFor) {
+  const auto point = [](std::int64_t at_ms, double mean, std::uint64_t samples) {
+    return SeriesPoint{{at_ms}, mean, mean, mean, mean, samples};
+  };
+  const HistorySeries series{
+      .step_ms = 200,
+      .points = {point(-200, 9, 1), point(-100, 1, 1), point(100, 3, 3), point(500, 5, 1)}};
+  std::vector<std::optional<double>> means;
+  for (const Aggregate<>& one : in_columns(series, {0}, {600}, 6)) {
+    means.push_back(one.is_empty() ? std::nullopt : std::optional(one.mean()));
+  }
+  EXPECT_THAT(means, ElementsAre(1, 3, 3, std::nullopt, std::nullopt, 5));
+  EXPECT_EQ(in_columns(series, {0}, {600}, 1).front().mean(), (1 + 3 * 3 + 5) / 5.0);
+  EXPECT_TRUE(in_columns(series, {600}, {600}, 1).front().is_empty());
+}
+
 }  // namespace
 }  // namespace berth

@@ -27,11 +27,9 @@ std::optional<std::string_view> device_variable_in(std::string_view text) {
   };
   for (const DeviceKindFacts& kind : device_kinds()) {
     if (is_meant(kind.toolkit_variable)) return kind.toolkit_variable;
-    if (is_meant(kind.visible_variable)) return kind.visible_variable;
-    const auto found = std::ranges::find_if(kind.removed_variables, is_meant);
-    if (found != kind.removed_variables.end()) return *found;
   }
-  return std::nullopt;
+  const auto found = std::ranges::find_if(choosing_variables(), is_meant);
+  return found != choosing_variables().end() ? std::optional(*found) : std::nullopt;
 }
 
 std::optional<std::string_view> device_variable_in_file(std::string_view text) {
@@ -108,7 +106,7 @@ std::optional<Sentence> contradiction(const ContainerOption& option, const ReadT
   const bool is_on = value != "false" && value != "0";
   if (name == "env-host" && is_on) {
     return sentence(
-        "it hands on CUDA_VISIBLE_DEVICES of out here, which counts otherwise in a container");
+        "it hands on the variables that choose devices, which count otherwise in a container");
   }
   if (name == "privileged" && is_on) {
     return sentence("a privileged container has every card of the machine");

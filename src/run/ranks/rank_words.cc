@@ -4,11 +4,12 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <iterator>
+#include <array>
 
 #include "base/text.h"
 #include "run/command_words.h"
 #include "run/container/command.h"
+#include "snapshot/device_kind.h"
 
 namespace berth {
 
@@ -140,10 +141,11 @@ std::vector<std::string> environment_on_node(const RankPlan& plan, int node,
                     {std::string(rank_node_variable),
                      rank_node_text({.node = node, .nodes = plan.nodes, .record = plan.record})}});
   // Variables that make a process this run's, with this node's lease and cards.
-  constexpr std::string_view own[] = {"BERTH_RUN",       "BERTH_LEASE",    "BERTH_MARKS",
-                                      "BERTH_SUBMITTED", "SLURM_JOB_GPUS", "CUDA_VISIBLE_DEVICES"};
+  constexpr std::array<std::string_view, 5> own = {"BERTH_RUN", "BERTH_LEASE", "BERTH_MARKS",
+                                                   "BERTH_SUBMITTED", "SLURM_JOB_GPUS"};
   std::erase_if(there, [&](const std::string& one) {
-    return std::ranges::find(own, std::string_view(one).substr(0, one.find('='))) != std::end(own);
+    const std::string_view name = std::string_view(one).substr(0, one.find('='));
+    return contains(own, name) || contains(choosing_variables(), name);
   });
   return there;
 }

@@ -109,8 +109,13 @@ TEST(RankNodes, ComeBackAsTheyWereWritten) {
 
 TEST(RankNodes, StartWithoutWhatIsTheFirstNodesOwn) {
   const RankPlan plan{.ranks = 4, .record = "/r", .nodes = 3};
-  const std::vector<std::string> here = {"BERTH_RUN=R", "BERTH_LEASE=L", "CUDA_VISIBLE_DEVICES=0",
-                                         "SLURM_CPUS_PER_TASK=8", "HOME=/h"};
+  const std::vector<std::string> here = {"BERTH_RUN=R",
+                                         "BERTH_LEASE=L",
+                                         "CUDA_VISIBLE_DEVICES=0",
+                                         "ROCR_VISIBLE_DEVICES=0",
+                                         "ZE_AFFINITY_MASK=0",
+                                         "SLURM_CPUS_PER_TASK=8",
+                                         "HOME=/h"};
   EXPECT_THAT(environment_on_node(plan, 2, here, "n1", 29501),
               testing::UnorderedElementsAre("SLURM_CPUS_PER_TASK=8", "HOME=/h", "MASTER_ADDR=n1",
                                             "MASTER_PORT=29501", "BERTH_RANK_NODE=2/3:/r"));
