@@ -465,35 +465,4 @@ int run_command_line(Context& context, const std::vector<std::string>& arguments
   return run_verb(context, *find_verb("status"), std::move(words));
 }
 
-// --- output
-// ---------------------------------------------------------------------------------------
-
-void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
-void complain(std::string_view text) {
-  std::string line = "berth: ";
-  // Names of files and words of the command line stand in errors as they were given.
-  bool first = true;
-  for (const std::string_view part : split(text, '\n')) {
-    if (!std::exchange(first, false)) line += '\n';
-    line += printable(part);
-  }
-  line += '\n';
-  std::fwrite(line.data(), 1, line.size(), stderr);
-}
-
-bool finish_output() {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
-  static bool said = false;  // a verb that ends early for it is followed by main()
-  if (!std::exchange(said, true)) {
-    complain(tr("the output could not be written (is the disk full?)"));
-  }
-  return false;
-}
-
-int report(const Error& error, int code) {
-  complain(error.shown());
-  return code;
-}
-
 }  // namespace berth

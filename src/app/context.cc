@@ -9,8 +9,8 @@
 #include <ctime>
 #include <utility>
 
+#include "app/output.h"
 #include "app/progress.h"
-#include "app/verb.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"

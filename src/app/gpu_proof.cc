@@ -5,9 +5,9 @@
 #include <optional>
 #include <variant>
 
+#include "app/output.h"
 #include "app/progress.h"
 #include "app/run_options.h"
-#include "app/verb.h"
 #include "base/process.h"
 #include "base/tr.h"
 #include "host_environment/machine_side.h"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "app/output.h"
 #include "app/run_options.h"
-#include "app/verb.h"
 #include "base/control_group.h"
 #include "base/fd.h"
 #include "base/process.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "view/progress.h"
+#include "view/refresh.h"
 
 namespace berth {
 
@@ -14,7 +14,7 @@ namespace {
 constexpr Duration drawn_every = std::chrono::milliseconds(100);
 
 void draw_over(const std::string& line) {
-  std::fputs(("\r" + line + std::string(clear_to_end_of_line())).c_str(), stderr);
+  std::fputs(over_line(line).c_str(), stderr);
   std::fflush(stderr);
 }
 

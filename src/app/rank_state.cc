@@ -5,7 +5,7 @@
 #include <csignal>
 #include <vector>
 
-#include "app/verb.h"
+#include "app/output.h"
 #include "base/owned_file.h"
 #include "base/process.h"
 #include "base/text.h"

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "app/output.h"
 #include "app/past_runs.h"
 #include "app/progress.h"
-#include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "record/run_container.h"

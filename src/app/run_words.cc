@@ -6,16 +6,16 @@
 #include <cstdio>
 #include <utility>
 
+#include "app/output.h"
 #include "app/progress.h"
 #include "app/run_judge.h"
-#include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "diagnose/postmortem/postmortem.h"
 #include "record/run_ranks.h"
 #include "view/placement_text.h"
 #include "view/postmortem_text.h"
-#include "view/progress.h"
+#include "view/refresh.h"
 #include "view/run_text.h"
 #include "view/runs_text.h"
 
@@ -84,7 +84,7 @@ void WaitingReporter::draw(const WaitingNews& news) {
   }
   drawn_ = in_front;
   if (!in_front) return;
-  to_stderr("\r" + render_waiting_line(news, context_.err()) + std::string(clear_to_end_of_line()));
+  to_stderr(over_line(render_waiting_line(news, context_.err())));
 }
 
 void WaitingReporter::operator()(const WaitingNews& news) {
@@ -98,9 +98,7 @@ void WaitingReporter::operator()(const WaitingNews& news) {
 }
 
 void WaitingReporter::finish() {
-  if (std::exchange(drawn_, false) && is_in_front()) {
-    to_stderr("\r" + std::string(clear_to_end_of_line()));
-  }
+  if (std::exchange(drawn_, false) && is_in_front()) to_stderr(over_line({}));
   told_.reset();
 }
 
@@ -177,9 +175,7 @@ void say_no_other_device(const Context& context, const RunOptions& options,
 void say_refusal(const Context& context, const RunOptions& options, const NotAcquired& refusal,
                  Devices devices) {
   if (devices == Devices::untold) {
-    if (refusal.snapshot.simulated) {
-      complain(trf("SIMULATED: {}", printable(*refusal.snapshot.simulated)));
-    }
+    say_simulated(refusal.snapshot.simulated);
     const WaitingNews why{.devices = options.job.request.devices,
                           .placement = refusal.placement,
                           .snapshot = refusal.snapshot};

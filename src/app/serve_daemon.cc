@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "app/live.h"
+#include "app/output.h"
 #include "app/past_runs.h"
 #include "app/planned_start.h"
 #include "app/run_judge.h"
 #include "app/serve_page.h"
 #include "app/server_paths.h"
-#include "app/verb.h"
 #include "base/fd.h"
 #include "base/process_stat.h"
 #include "base/signals.h"

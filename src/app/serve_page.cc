@@ -94,9 +94,7 @@ void say_where(const Context& context, const std::vector<serve::Address>& addres
   if (context.replay()) {
     complain(trf("REPLAYED: {}: not what this machine does now", printable(*context.replay())));
   }
-  if (context.sources().simulated) {
-    complain(trf("SIMULATED: {}", printable(*context.sources().simulated)));
-  }
+  say_simulated(context.sources().simulated);
 }
 
 Result<std::vector<std::string>> browser_command(const Context& context) {

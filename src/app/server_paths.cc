@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "app/output.h"
 #include "app/past_runs.h"
-#include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "app/output.h"
 #include "app/progress.h"
 #include "app/server_paths.h"
 #include "app/terminal.h"
-#include "app/verb.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"

@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "app/output.h"
 #include "app/records.h"
 #include "app/terminal.h"
-#include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"

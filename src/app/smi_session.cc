@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "app/output.h"
 #include "app/terminal.h"
-#include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
 
@@ -20,9 +20,8 @@ Snapshot ContextSource::look(const Wanted& wanted) {
     return nothing;
   }
   // stdout is a format that has no place for it.
-  if (snapshot->simulated && !said_simulated_) {
-    complain(trf("SIMULATED: {}", printable(*snapshot->simulated)));
-    said_simulated_ = true;
+  if (!std::exchange(said_simulated_, snapshot->simulated.has_value())) {
+    say_simulated(snapshot->simulated);
   }
   if (before_) smi::add_rates(*snapshot, *before_);
   if (repeats_) before_ = *snapshot;

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "app/live.h"
+#include "app/output.h"
 #include "app/terminal.h"
-#include "app/verb.h"
 #include "base/fd.h"
 #include "base/owned_file.h"
 #include "base/process.h"

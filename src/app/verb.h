@@ -11,6 +11,7 @@
 
 #include "app/context.h"
 #include "app/options.h"
+#include "app/output.h"
 
 namespace berth {
 
@@ -68,16 +69,6 @@ struct VerbEntry {
 [[nodiscard]] std::span<const VerbEntry> verbs();
 /// And `ranks` and `helper`, which no person types.
 [[nodiscard]] std::span<const VerbEntry> known_verbs();
-
-/// Prints to stdout; what cannot be written is noticed by finish_output().
-void print(std::string_view text);
-/// One line on stderr, prefixed "berth: ".
-void complain(std::string_view text);
-/// Flushes stdout. False (and a complaint): the answer did not arrive, e.g. the disk is full.
-/// Says so once, however often it is called.
-[[nodiscard]] bool finish_output();
-/// "berth: <message>", and the code to exit with.
-[[nodiscard]] int report(const class Error& error, int code = exit_code::failed);
 
 std::unique_ptr<Verb> make_helper();
 std::unique_ptr<Verb> make_ranks();

@@ -12,7 +12,6 @@
 #include "app/detached_wait.h"
 #include "app/live.h"
 #include "app/past_runs.h"
-#include "app/remarks.h"
 #include "app/run_options.h"
 #include "app/verb.h"
 #include "base/fd.h"

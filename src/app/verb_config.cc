@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include "app/remarks.h"
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"

@@ -9,7 +9,6 @@
 #include "app/progress.h"
 #include "app/rank_state.h"
 #include "app/records.h"
-#include "app/remarks.h"
 #include "app/run_words.h"
 #include "app/slurm_options.h"
 #include "app/terminal.h"

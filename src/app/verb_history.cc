@@ -47,9 +47,7 @@ class HistoryVerb final : public Verb {
       const bool is_usage = filled.error().code() == ErrorCode::invalid;
       return report(filled.error(), is_usage ? exit_code::usage : exit_code::failed);
     }
-    if (csv_ && view.facts.simulated) {
-      complain(trf("SIMULATED: {}", printable(*view.facts.simulated)));
-    }
+    if (csv_) say_simulated(view.facts.simulated);
     const Style style = context.out_uncut();
     print(json_ ? history_json(view) : csv_ ? history_csv(view) : render_history(view, style));
     return exit_code::ok;

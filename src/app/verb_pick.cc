@@ -180,7 +180,7 @@ class PickVerb final : public Verb {
     if (!text) return report(text.error());
     print(*text);
     if (text->find('\'') != text->npos) say_whose_quotes(context);
-    if (snapshot.simulated) complain(trf("SIMULATED: {}", printable(*snapshot.simulated)));
+    say_simulated(snapshot.simulated);
     complain(
         tr("picked, not claimed: another job may take it first; berth run claims what it picks"));
     return exit_code::ok;
@@ -198,7 +198,7 @@ class PickVerb final : public Verb {
     const auto settings = cpu_only_settings(context.environment(), threads_of_a_job(""));
     print(format() == "json" ? placement_json(placement, as_typed(job), snapshot, settings) + "\n"
                              : without_devices(format(), settings));
-    if (snapshot.simulated) complain(trf("SIMULATED: {}", printable(*snapshot.simulated)));
+    say_simulated(snapshot.simulated);
     complain(job.where == RunWhere::cpu ? tr("picked the CPU: --cpu asks for no device")
                                         : tr("no device: picked the CPU, as --or-cpu says"));
     return exit_code::ok;

@@ -3,7 +3,6 @@
 
 #include <limits>
 
-#include "app/remarks.h"
 #include "app/run_options.h"
 #include "app/verb.h"
 #include "base/fd.h"

@@ -10,7 +10,6 @@
 
 #include "app/planned_start.h"
 #include "app/records.h"
-#include "app/remarks.h"
 #include "app/run_options.h"
 #include "app/verb.h"
 #include "base/fd.h"

@@ -1,6 +1,5 @@
 // `sudo berth setup`: the ledger that all users of this machine share.
 
-#include "app/remarks.h"
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/text.h"

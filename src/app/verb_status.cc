@@ -113,7 +113,7 @@ class StatusVerb final : public Verb {
     if (!json_ && csv_.empty() && !context.replay()) {
       print(render_planned(planned_here(context), context.out()));
     }
-    say_simulated(*snapshot);
+    if (!csv_.empty()) say_simulated(snapshot->simulated);
     say_problems(*snapshot);
     if (!json_ && csv_.empty()) say_containers_left(context);
     // No device at all is an answer that scripts must notice.
@@ -153,15 +153,8 @@ class StatusVerb final : public Verb {
     return error.code() == ErrorCode::invalid ? exit_code::usage : exit_code::failed;
   }
 
-  /// CSV has no place for it.
-  void say_simulated(const Snapshot& snapshot) const {
-    if (!csv_.empty() && snapshot.simulated) {
-      complain(trf("SIMULATED: {}", printable(*snapshot.simulated)));
-    }
-  }
-
-  /// Nor for what could not be read: an empty cell does not say that. Once, however often it is
-  /// looked.
+  /// CSV has no place for what could not be read: an empty cell does not say that. Once, however
+  /// often it is looked.
   void say_problems(const Snapshot& snapshot) {
     if (csv_.empty()) return;
     const auto shown = narrowed(snapshot, options_);
@@ -188,7 +181,7 @@ class StatusVerb final : public Verb {
       const Style style = context.out_now();
       const auto text = answer(snapshot, style, JsonLayout::compact);
       if (!text) return report(text.error(), code_of(text.error()));
-      if (std::exchange(first, false)) say_simulated(snapshot);
+      if (std::exchange(first, false) && !csv_.empty()) say_simulated(snapshot.simulated);
       say_problems(snapshot);
       if (in_place) {
         if (style.width != style_before.width) before.reset();

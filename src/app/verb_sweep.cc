@@ -11,7 +11,6 @@
 #include <set>
 
 #include "app/records.h"
-#include "app/remarks.h"
 #include "app/run_options.h"
 #include "app/terminal.h"
 #include "app/verb.h"
@@ -23,7 +22,7 @@
 #include "base/tr.h"
 #include "view/paint.h"
 #include "view/placement_text.h"
-#include "view/progress.h"
+#include "view/refresh.h"
 #include "view/sweep_text.h"
 
 namespace berth {
@@ -333,7 +332,7 @@ class SweepVerb final : public Verb {
       said_now_.insert(one);
       if (is_said_before_) continue;
       if (context.stderr_is_terminal()) {
-        std::fputs(("\r" + std::string(clear_to_end_of_line())).c_str(), stderr);
+        std::fputs(over_line({}).c_str(), stderr);
       }
       std::fputs(one.c_str(), stderr);
     }
@@ -362,7 +361,7 @@ class SweepVerb final : public Verb {
     if (context.stderr_is_terminal()) {
       // The last column stays free: a terminal would begin a new line there.
       line = cut_to_width(line, std::max(1, context.err().width - 1), !context.err().utf8);
-      std::fputs(("\r" + line + std::string(clear_to_end_of_line())).c_str(), stderr);
+      std::fputs(over_line(line).c_str(), stderr);
     } else {
       std::fputs(("berth: " + line + "\n").c_str(), stderr);
     }

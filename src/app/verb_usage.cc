@@ -46,9 +46,7 @@ class UsageVerb final : public Verb {
     if (!facts) return report(facts.error());
     const auto usage = reader->usage(query);
     if (!usage) return report(usage.error());
-    if (csv_ && facts->simulated) {
-      complain(trf("SIMULATED: {}", printable(*facts->simulated)));
-    }
+    if (csv_) say_simulated(facts->simulated);
     const Style style = context.out_uncut();
     print(json_  ? usage_json(*usage, facts->simulated, currency_)
           : csv_ ? usage_csv(*usage)

@@ -35,7 +35,7 @@ namespace berth {
 [[nodiscard]] const Problem* why_devices_are_unknown(const Snapshot& snapshot);
 
 /// One line that fits the width, no line break: place in the queue, how long waited, what holds it.
-/// A terminal overwrites it ("\r" + line + clear_to_end_of_line()).
+/// A terminal overwrites it (over_line()).
 [[nodiscard]] std::string render_waiting_line(const WaitingNews& news, const Style& style);
 
 /// Why it waits, in full, once: what it has already of several devices, and what holds the others.

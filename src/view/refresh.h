@@ -1,5 +1,7 @@
 #pragma once
-// `-w`: redraws the same picture in place, without flicker. Only changed lines are written, all in
+// Text that a terminal overwrites: a picture or a line, and how far something is.
+//
+// `-w` redraws the same picture in place, without flicker. Only changed lines are written, all in
 // one string for one write(2). The cursor is left under the last line. So an interrupted refresh
 // leaves the screen readable.
 
@@ -7,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "view/style.h"
 
 namespace berth {
@@ -18,5 +21,15 @@ namespace berth {
 /// them). Nothing before, or a terminal whose size changed: the screen is cleared first.
 [[nodiscard]] std::string redraw(std::string_view picture,
                                  const std::optional<std::string>& before);
+
+/// The line in place of the one that the cursor is in; empty: that one is taken away.
+[[nodiscard]] std::string over_line(std::string_view line);
+
+/// "[####................]"; a share beyond 0 and 1 is as those.
+[[nodiscard]] std::string progress_bar(double share);
+
+/// "[####................] what", without a share "what: 3 s", not wider than the terminal.
+[[nodiscard]] std::string render_progress(std::optional<double> share, Duration taken,
+                                          std::string_view what, const Style& style);
 
 }  // namespace berth

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "view/csv.h"
-#include "view/progress.h"
+#include "view/refresh.h"
 #include "view/runs_text.h"
 #include "view/table.h"
 #include "view/values.h"
