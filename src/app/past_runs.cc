@@ -8,7 +8,6 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "probe/sim/motion.h"
-#include "probe/sim/scenario.h"
 #include "record/record_writer.h"
 
 namespace berth {
@@ -24,14 +23,6 @@ constexpr std::int64_t longest_past_ms = 30LL * 24 * 3600 * 1000;  // as the his
 /// Samples, and with them curves, are of the latest alone: a month of them were 200 MB.
 constexpr std::size_t most_sampled = 4;
 constexpr std::int64_t looks_for_a_summary = 6;
-
-std::optional<sim::Scenario> scenario_with_past(const Context& context) {
-  const Sources& sources = context.sources();
-  if (!sources.simulated || sources.simulated_work) return std::nullopt;
-  auto scenario = sim::load_scenario(*sources.simulated);
-  if (!scenario || scenario->life.jobs.empty()) return std::nullopt;
-  return std::move(*scenario);
-}
 
 /// What it printed at last; empty: nothing that tells more than its end.
 std::string_view last_words(LifeKind kind) {
@@ -182,6 +173,14 @@ std::optional<std::int64_t> written_until(const std::string& place) {
 }
 
 }  // namespace
+
+std::optional<sim::Scenario> scenario_with_past(const Context& context) {
+  const Sources& sources = context.sources();
+  if (!sources.simulated || sources.simulated_work) return std::nullopt;
+  auto scenario = sim::load_scenario(*sources.simulated);
+  if (!scenario || scenario->life.jobs.empty()) return std::nullopt;
+  return std::move(*scenario);
+}
 
 std::optional<std::string> place_of_runs(const Context& context) {
   auto state = context.state_directory();

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "app/context.h"
+#include "probe/sim/scenario.h"
 
 namespace berth {
 
@@ -18,5 +19,9 @@ namespace berth {
 /// Writes there what has ended since the last time, of four weeks at most. `each` is told which
 /// share of it is done. A record that cannot be written is missing: no run depends on it.
 void write_past_runs(const Context& context, const std::function<void(double share)>& each = {});
+
+/// The simulated server that is looked at, if its scenario has a past. Nothing: it has none, or the
+/// server is real.
+[[nodiscard]] std::optional<sim::Scenario> scenario_with_past(const Context& context);
 
 }  // namespace berth

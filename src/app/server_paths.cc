@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <utility>
+#include <vector>
 
 #include "app/output.h"
 #include "app/past_runs.h"
@@ -12,7 +13,7 @@
 #include "base/tr.h"
 #include "health/health.h"
 #include "probe/sim/motion.h"
-#include "probe/sim/scenario.h"
+#include "serve/http_client.h"
 #include "serve/news.h"
 
 namespace berth {
@@ -100,8 +101,29 @@ std::vector<std::string> server_sockets(const Context& context) {
   return usual_places(context, socket_name(context));
 }
 
+std::vector<std::string> server_sockets(const Context& context, const serve::Settings& settings) {
+  std::vector<std::string> sockets = server_sockets(context);
+  if (settings.socket) sockets.insert(sockets.begin(), *settings.socket);
+  std::erase_if(sockets, [](const std::string& socket) {
+    return socket.empty() || ::access(socket.c_str(), F_OK) != 0;
+  });
+  return sockets;
+}
+
 std::vector<std::string> simulated_server_sockets(const Context& context) {
   return usual_places(context, socket_of_simulated);
+}
+
+Result<std::string> ask_server(Context& context, const std::string& socket, std::string target) {
+  serve::HttpCall call;
+  call.url.kind = serve::Url::Kind::unix_socket;
+  call.url.host = "localhost";
+  call.url.socket = socket;
+  call.url.target = std::move(target);
+  auto reply = serve::ask_and_wait(std::move(call), context.clock());
+  if (!reply) return std::unexpected(std::move(reply).error());
+  if (reply->status == 200) return std::move(reply->body);
+  return fail(ErrorCode::io, "{} answered {}", socket, reply->status);
 }
 
 std::vector<serve::StateDirectory> record_directories(const Context& context,
@@ -156,10 +178,8 @@ Result<serve::Settings> read_settings(const Context& context, const std::string&
 }
 
 HistoryStore::Past simulated_past(const Context& context) {
-  const Sources& sources = context.sources();
-  if (!sources.simulated || sources.simulated_work) return {};
-  auto scenario = sim::load_scenario(*sources.simulated);
-  if (!scenario || scenario->life.jobs.empty()) return {};
+  auto scenario = scenario_with_past(context);
+  if (!scenario) return {};
   std::optional<std::vector<DeviceHealth>> before;
   return [&context, known = *std::move(scenario), has_runs = false, before](WallTime at) mutable {
     if (!std::exchange(has_runs, true)) write_past_runs(context);

@@ -25,8 +25,14 @@ namespace berth {
 [[nodiscard]] std::string server_socket(const Context& context);
 /// The sockets of servers that this user may ask: the user's own, and the machine's.
 [[nodiscard]] std::vector<std::string> server_sockets(const Context& context);
+/// Those of them that are there, the configured one first.
+[[nodiscard]] std::vector<std::string> server_sockets(const Context& context,
+                                                      const serve::Settings& settings);
 /// The same of a simulated server, whatever this one looks at.
 [[nodiscard]] std::vector<std::string> simulated_server_sockets(const Context& context);
+/// What a server answers at its socket.
+[[nodiscard]] Result<std::string> ask_server(Context& context, const std::string& socket,
+                                             std::string target);
 /// Where records of runs are: one's own. For root also those of all users whom /etc/passwd names.
 /// With $BERTH_HOMES (for tests) their homes lie below that.
 [[nodiscard]] std::vector<serve::StateDirectory> record_directories(const Context& context,

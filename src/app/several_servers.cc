@@ -37,18 +37,10 @@ Result<HostReport> own_report(Context& context) {
 /// The servers that a server running here has joined. Nothing: none runs, or it has joined nobody.
 std::optional<std::vector<HostReport>> hosts_of_server(Context& context,
                                                        const serve::Settings& settings) {
-  std::vector<std::string> sockets = server_sockets(context);
-  if (settings.socket) sockets.insert(sockets.begin(), *settings.socket);
-  for (const std::string& socket : sockets) {
-    serve::HttpCall call;
-    call.url.kind = serve::Url::Kind::unix_socket;
-    call.url.host = "localhost";
-    call.url.socket = socket;
-    call.url.target = "/api/v1/hosts?limit=10000";
-    call.patience = patience;
-    const auto reply = serve::ask_and_wait(std::move(call), context.clock());
-    if (!reply || reply->status != 200) continue;
-    auto hosts = parse_hosts(reply->body);
+  for (const std::string& socket : server_sockets(context, settings)) {
+    const auto body = ask_server(context, socket, "/api/v1/hosts?limit=10000");
+    if (!body) continue;
+    auto hosts = parse_hosts(*body);
     if (hosts && !hosts->empty()) return *std::move(hosts);
   }
   return std::nullopt;

@@ -20,19 +20,6 @@ namespace {
 
 constexpr const char* alerts_target = "/api/v1/alerts?limit=10000";
 
-/// What a server on this machine answers.
-Result<std::string> asked(Context& context, const std::string& socket, const std::string& target) {
-  serve::HttpCall call;
-  call.url.kind = serve::Url::Kind::unix_socket;
-  call.url.host = "localhost";
-  call.url.socket = socket;
-  call.url.target = target;
-  const auto reply = serve::ask_and_wait(std::move(call), context.clock());
-  if (!reply) return std::unexpected(reply.error());
-  if (reply->status == 200) return reply->body;
-  return fail(ErrorCode::io, "{} answered {}", socket, reply->status);
-}
-
 class AlertVerb final : public Verb {
  public:
   void declare(Options& options) override {
@@ -78,17 +65,14 @@ class AlertVerb final : public Verb {
   Result<std::optional<AlertList>> list_of_server(Context& context,
                                                   const serve::Settings& settings) const {
     if (!socket_.empty()) {
-      const auto body = asked(context, socket_, alerts_target);
+      const auto body = ask_server(context, socket_, alerts_target);
       if (!body) return std::unexpected(body.error());
       return list_in(context, *body, socket_);
     }
     // Which recording a server plays is not in its answer.
     if (context.replay()) return std::nullopt;
-    std::vector<std::string> sockets = server_sockets(context);
-    if (settings.socket) sockets.insert(sockets.begin(), *settings.socket);
-    for (const std::string& socket : sockets) {
-      if (socket.empty() || ::access(socket.c_str(), F_OK) != 0) continue;
-      const auto body = asked(context, socket, alerts_target);
+    for (const std::string& socket : server_sockets(context, settings)) {
+      const auto body = ask_server(context, socket, alerts_target);
       if (!body) continue;  // what a dead server left
       auto list = list_in(context, *body, socket);
       // A server of another machine than is looked at here never answers in its place.
@@ -102,7 +86,7 @@ class AlertVerb final : public Verb {
     if (context.replay()) return;
     for (const std::string& socket : simulated_server_sockets(context)) {
       if (socket.empty() || ::access(socket.c_str(), F_OK) != 0) continue;
-      const auto body = asked(context, socket, alerts_target);
+      const auto body = ask_server(context, socket, alerts_target);
       const auto list = body ? list_in(context, *body, socket) : fail(ErrorCode::io, "");
       if (!list || !list->simulated) continue;
       complain(

@@ -14,7 +14,6 @@
 #include "app/run_options.h"
 #include "app/terminal.h"
 #include "app/verb.h"
-#include "base/child_answer.h"
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/process.h"

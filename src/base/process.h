@@ -146,6 +146,15 @@ inline constexpr std::size_t usual_answer = 1 << 20;
                                             const std::vector<std::string>& environment,
                                             const std::string& search_path, Clock& clock,
                                             Duration patience, std::size_t most_out = usual_answer);
+/// What the waiting parent does meanwhile.
+struct WhileAsked {
+  std::function<void(std::string_view piece)> on_err;  // null: it hears all at the end
+  std::function<bool()> is_enough;                     // asked often; true: its time is over
+};
+/// ask_child(), with that.
+[[nodiscard]] Result<ChildAnswer> hear_child(const std::function<int()>& body, Clock& clock,
+                                             Duration patience, const WhileAsked& meanwhile,
+                                             std::size_t most_out = usual_answer);
 
 /// The file of this program, for a command that others start. Where another has taken its place the
 /// kernel's link says "PATH (deleted)": then that one. Nothing: there is none any more. What this

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <csignal>
 
-#include "base/child_answer.h"
 #include "base/fd.h"
+#include "base/process.h"
 #include "base/signals.h"
 
 namespace berth {

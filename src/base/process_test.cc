@@ -13,7 +13,6 @@
 
 #include <algorithm>
 
-#include "base/child_answer.h"
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/signals.h"

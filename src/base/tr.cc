@@ -6,7 +6,6 @@
 
 #include "base/catalogue.h"
 #include "base/gzip.h"
-#include "base/language_here.h"
 
 // The compiled catalogue, placed here by catalogue.S.
 extern "C" {

@@ -28,6 +28,15 @@ enum class Language { english, simplified_chinese };
 void set_language(Language language);
 [[nodiscard]] Language current_language();
 
+/// Words are in this language on this thread, as long as it lives: a server speaks the asker's.
+class LanguageHere {
+ public:
+  explicit LanguageHere(Language language);
+  ~LanguageHere();
+  LanguageHere(const LanguageHere&) = delete;
+  LanguageHere& operator=(const LanguageHere&) = delete;
+};
+
 /// The text in the chosen language; itself where there is no translation.
 [[nodiscard]] std::string_view tr(std::string_view english);
 

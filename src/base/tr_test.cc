@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/catalogue.h"
-#include "base/language_here.h"
 
 namespace berth {
 namespace {

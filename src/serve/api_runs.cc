@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "base/language_here.h"
 #include "base/text.h"
+#include "base/tr.h"
 #include "serve/api_json.h"
 
 namespace berth::serve {

@@ -158,6 +158,12 @@ bool is_forbidden_by_policy(const Placement& placement) {
          std::ranges::all_of(placement.refused, is_the_policy_s);
 }
 
+std::size_t ones_to_wait_for(const Placement& placement) {
+  return placement.available.size() +
+         static_cast<std::size_t>(std::ranges::count_if(
+             placement.refused, [](const Refusal& one) { return one.may_change; }));
+}
+
 namespace {
 
 std::string why_never(const Placement& placement) {
@@ -172,9 +178,7 @@ std::string why_never(const Placement& placement) {
         tr("waiting will not help: no devices of this machine are linked as "
            "--together asks."));
   }
-  const auto perhaps = placement.available.size() +
-                       static_cast<std::size_t>(std::ranges::count_if(
-                           placement.refused, [](const Refusal& one) { return one.may_change; }));
+  const std::size_t perhaps = ones_to_wait_for(placement);
   if (is_forbidden_by_policy(placement)) {
     return std::string(
         tr("waiting will not help: the policy of this machine does not allow it. `berth policy` "

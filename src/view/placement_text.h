@@ -27,6 +27,9 @@ namespace berth {
 [[nodiscard]] std::string render_refusals(const Placement& placement, const Snapshot& snapshot,
                                           const Style& style);
 
+/// How many devices this job could be given, now or later.
+[[nodiscard]] std::size_t ones_to_wait_for(const Placement& placement);
+
 /// How many of the refused were not heard in time, and may do when they are.
 [[nodiscard]] std::size_t silent_ones(const Placement& placement, const Snapshot& snapshot);
 

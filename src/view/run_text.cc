@@ -174,12 +174,6 @@ class Sentences {
   std::vector<std::string> all_;
 };
 
-std::size_t ones_to_wait_for(const Placement& placement) {
-  return placement.available.size() +
-         static_cast<std::size_t>(std::ranges::count_if(
-             placement.refused, [](const Refusal& one) { return one.may_change; }));
-}
-
 /// The largest device's memory, if a device was refused because it is too small.
 std::optional<Bytes> largest_too_small(const NotAcquired& refusal) {
   const bool is_any = std::ranges::any_of(refusal.placement.refused, [](const Refusal& one) {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "base/fd.h"
-#include "base/language_here.h"
 #include "base/process.h"
 #include "base/tr.h"
 #include "probe/sim/scenario.h"

@@ -9,7 +9,7 @@ import { look_of, metrics, type Metric } from "../model/series";
 import { find_device, label_of, people_of, standing_of, type State } from "../model/state";
 import type { Device, DeviceHealth, Health, Snapshot, Topology } from "../model/wire";
 import { t } from "../words/translate";
-import { findings_list } from "./findings";
+import { findings_list } from "./health";
 import { GpuCharts } from "./gpu_charts";
 import { GpuFacts } from "./gpu_facts";
 import { lease_table, process_table, waiter_table } from "./people";

@@ -4,11 +4,11 @@ import { get, type Answer } from "../api";
 import { el, Parts, section, set_hidden, set_text } from "../dom/element";
 import { event_key, events_of, type HealthEvent } from "../model/events";
 import { find_device, is_firing, label_of, type State } from "../model/state";
-import type { Alert, Alerts, DeviceHealth, EventsLog, Health } from "../model/wire";
+import type { Alert, Alerts, DeviceHealth, EventsLog, Finding, Health } from "../model/wire";
 import { address_of } from "../model/route";
+import { advice_text, finding_title } from "../words/findings";
 import { t } from "../words/translate";
 import { alert_list, event_item } from "./alerts";
-import { findings_list } from "./findings";
 import { day, failure, left_out_text, waiting, type View, type PageContext } from "./view";
 
 const most_events = 200;
@@ -115,4 +115,34 @@ export function health_view(context: PageContext): View {
     section(t("health.events"), 2, log_place, no_event, log, left_out),
   );
   return { title: t("nav.health"), root, update, close: () => stop.abort() };
+}
+
+function finding_item(finding: Finding): HTMLElement {
+  const title = finding_title(finding.code);
+  return el(
+    "li",
+    { class: "event", "data-health": finding.state },
+    el("span", { class: "badge", "data-health": finding.state }, t(`health.${finding.state}`)),
+    title === null ? null : el("strong", {}, title),
+    el("span", { class: "event-text", lang: "en" }, finding.evidence),
+    el("span", { class: "advice" }, advice_text(finding.advice)),
+  );
+}
+
+/// What is not well with one device: evidence, and what to do.
+export function findings_list(device: DeviceHealth): HTMLElement {
+  if (device.findings.length === 0 && device.not_examined.length === 0) {
+    return el("p", { class: "nothing" }, t("health.all_well"));
+  }
+  const unread = device.not_examined.length
+    ? el(
+        "p",
+        { class: "muted small" },
+        t("health.unread", { list: device.not_examined.join("; ") }),
+      )
+    : null;
+  const found = device.findings.length
+    ? el("ul", { class: "events" }, ...device.findings.map(finding_item))
+    : null;
+  return el("div", {}, found, unread);
 }
