@@ -13,37 +13,20 @@ namespace berth::amdgpu {
 namespace {
 
 constexpr std::size_t longest_file = 4096;
-constexpr std::uint64_t microwatts = 1000;  // in a milliwatt
-constexpr std::uint64_t hertz = 1'000'000;  // in a megahertz
 
-/// `T` of what the file tells in `per_unit`-ths of it. Beyond `most` it is nonsense.
-template <class T>
-Reading<T> quantity_of(const std::string& path, std::uint64_t per_unit, std::uint64_t most) {
-  const Reading<std::uint64_t> number = sysfs::number_of(path);
-  if (!number.get()) return number.why();
-  const std::uint64_t told = *number.get() / per_unit;
-  if (told > most) return Absent::failed;
-  return T(static_cast<typename T::rep>(told));
-}
-
-Reading<Bytes> bytes_of(const std::string& path) {
-  return quantity_of<Bytes>(path, 1, std::uint64_t{1} << 50U);
-}
+Reading<Bytes> bytes_of(const std::string& path) { return sysfs::bytes_of(sysfs::number_of(path)); }
 Reading<Milliwatts> power_of(const std::string& path) {
-  constexpr std::uint64_t most = 20'000'000;
-  return quantity_of<Milliwatts>(path, microwatts, most);
+  return sysfs::power_of(sysfs::number_of(path));
 }
 Reading<Megahertz> clock_of(const std::string& path) {
-  constexpr std::uint64_t most = 100'000;
-  return quantity_of<Megahertz>(path, hertz, most);
+  constexpr std::uint64_t hertz = 1'000'000;  // in a megahertz
+  return sysfs::clock_of(sysfs::number_of(path), hertz);
 }
 
 /// A sensor's file begins with what is empty where the card lacks the sensor.
 Reading<Celsius> heat_of(const std::string& sensor, std::string_view what) {
-  constexpr std::uint64_t per_degree = 1000;
-  constexpr std::uint64_t most = 250;
   if (sensor.empty()) return Absent::unsupported;
-  return quantity_of<Celsius>(sensor + std::string(what), per_degree, most);
+  return sysfs::heat_of(sysfs::number_of(sensor + std::string(what)));
 }
 
 Reading<Percent> busy_of(const std::string& path) {

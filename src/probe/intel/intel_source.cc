@@ -22,35 +22,22 @@ constexpr std::array<std::string_view, 2> intel_drivers = {"xe", "i915"};
 // Where all of them have their graphics; a card of its own has another address.
 constexpr std::string_view of_the_processor = "00000000:00:02.0";
 
-template <class T>
-Reading<T> scaled(const Reading<std::uint64_t>& number, std::uint64_t per_unit,
-                  std::uint64_t most) {
-  if (!number.get()) return number.why();
-  const std::uint64_t told = *number.get() / per_unit;
-  return told <= most ? Reading<T>(T(static_cast<typename T::rep>(told)))
-                      : Reading<T>(Absent::failed);
-}
-
 /// 0 means that there is none.
 Reading<Milliwatts> limit_of(const std::string& path) {
-  constexpr std::uint64_t microwatts = 1000;
-  constexpr std::uint64_t most = 20'000'000;
   const Reading<std::uint64_t> told = number_of(path);
   if (told.get() && *told.get() == 0) return Absent::unsupported;
-  return scaled<Milliwatts>(told, microwatts, most);
+  return sysfs::power_of(told);
 }
 
 Reading<Celsius> heat_of(const std::string& sensors, std::string_view label,
                          std::string_view otherwise) {
-  constexpr std::uint64_t per_degree = 1000;
-  constexpr std::uint64_t most = 250;
   std::string found(otherwise);
   for (const char* number : {"1", "2", "3", "4"}) {
     const std::string sensor = sensors + "/temp" + number + "_";
     if (line_of(sensor + "label").get() == std::string(label)) found = sensor + "input";
   }
   if (found.empty()) return Absent::unsupported;
-  return scaled<Celsius>(number_of(found), per_degree, most);
+  return sysfs::heat_of(number_of(found));
 }
 
 /// Folders of graphics engines' parts, whichever driver: "gt0" below.
@@ -65,10 +52,9 @@ std::vector<std::string> parts_of(const std::string& folder, std::string_view be
 }
 
 Reading<Megahertz> first_clock(const std::vector<std::string>& paths) {
-  constexpr std::uint64_t most = 100'000;
   Reading<Megahertz> first = Absent::unsupported;
   for (const std::string& path : paths) {
-    first = scaled<Megahertz>(number_of(path), 1, most);
+    first = sysfs::clock_of(number_of(path), 1);
     if (first.get() || first.why() != Absent::unsupported) return first;
   }
   return first;
@@ -214,13 +200,12 @@ Reading<double> IntelSource::rate_of(Card& card, const std::string& path,
 /// kernel's i915 and its newer xe tell it to an ioctl alone, and an address range is no size: then
 /// it is absent.
 Reading<Bytes> IntelSource::memory_of(const Card& card) const {
-  constexpr std::uint64_t most = std::uint64_t{1} << 50U;
   if (card.driver == "i915") {
-    return scaled<Bytes>(number_of(card.drm + "/lmem_total_bytes"), 1, most);
+    return sysfs::bytes_of(number_of(card.drm + "/lmem_total_bytes"));
   }
   Reading<Bytes> sum = Absent::unsupported;
   for (const std::string& tile : parts_of(card.folder, "tile")) {
-    const auto told = scaled<Bytes>(number_of(tile + "/physical_vram_size_bytes"), 1, most);
+    const auto told = sysfs::bytes_of(number_of(tile + "/physical_vram_size_bytes"));
     if (!told.get()) return told.why();
     sum = sum.get().value_or(Bytes{0}) + *told.get();
   }

@@ -1,5 +1,6 @@
 #pragma once
-// Readers of one-line files in /sys, as a source needs them: a value, or why there is none.
+// Readers of one-line files in /sys, as a source needs them: a value, or why there is none. Numbers
+// become readings of a device here, with the kernel's units and what no device has.
 
 #include <cstdint>
 #include <optional>
@@ -7,6 +8,7 @@
 
 #include "base/reading.h"
 #include "base/result.h"
+#include "base/units.h"
 
 namespace berth::sysfs {
 
@@ -19,5 +21,13 @@ namespace berth::sysfs {
 [[nodiscard]] Reading<std::uint64_t> number_of(const std::string& path);
 /// "0x10de", as the bus tells a maker, a model and a class.
 [[nodiscard]] std::optional<std::uint32_t> hex_of(const std::string& path);
+
+/// What a number of such a file tells of a device. failed: no device has as much.
+[[nodiscard]] Reading<Bytes> bytes_of(const Reading<std::uint64_t>& told);
+[[nodiscard]] Reading<Milliwatts> power_of(const Reading<std::uint64_t>& microwatts);
+[[nodiscard]] Reading<Celsius> heat_of(const Reading<std::uint64_t>& millidegrees);
+/// Drivers tell hertz or megahertz.
+[[nodiscard]] Reading<Megahertz> clock_of(const Reading<std::uint64_t>& told,
+                                          std::uint64_t per_megahertz);
 
 }  // namespace berth::sysfs
