@@ -15,6 +15,7 @@
 #include "probe/nvml/ixml_source.h"
 #include "probe/nvml/nvml_probe.h"
 #include "probe/presence/presence_source.h"
+#include "probe/sysfs/bus.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/fields.h"
 #include "snapshot/questions.h"
@@ -112,17 +113,6 @@ bool has_cards(const SourceFacts& source, const Sources& sources, const pci::Mak
   });
 }
 
-/// Whether the bus has a function of this maker.
-bool has_function_of(std::string_view vendor, const Sources& sources, const pci::Makers& makers) {
-  if (makers) return pci::may_have(makers, pci::parse_id(vendor).value_or(0));
-  const std::string folder = sources.sys + "/bus/pci/devices";
-  const auto entries = list_directory(folder);
-  return entries && std::ranges::any_of(*entries, [&](const std::string& entry) {
-           const auto told = read_file(folder + "/" + entry + "/vendor", 64);
-           return told && trimmed(*told) == vendor;
-         });
-}
-
 }  // namespace
 
 std::span<const SourceFacts> all_sources() { return sources_known; }
@@ -167,8 +157,13 @@ std::vector<DeviceKind> drivers_here(const Sources& sources) {
     if (&one != &first && has_cards(one, sources, makers)) here.push_back(one.kind);
   }
   // Most machines have cards of one maker. A search for another's library would end with a problem.
-  const bool is_first_asked = here.empty() || sources.nvml_library != Sources().nvml_library ||
-                              has_function_of(first.pci_vendor, sources, makers);
+  const auto has_firsts = [&] {
+    const std::uint32_t vendor = pci::parse_id(first.pci_vendor).value_or(0);
+    return makers ? pci::may_have(makers, vendor)
+                  : sysfs::has_function_of(vendor, nullptr, sources.sys);
+  };
+  const bool is_first_asked =
+      here.empty() || sources.nvml_library != Sources().nvml_library || has_firsts();
   if (is_first_asked) here.insert(here.begin(), first.kind);
   return here;
 }

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "probe/pci/parse.h"
+#include "probe/sysfs/bus.h"
 #include "probe/sysfs/files.h"
 #include "snapshot/device_kind.h"
 
@@ -85,12 +86,10 @@ bool DcmiSource::sees_any(const Sources& sources, const pci::Makers& makers) {
   constexpr std::uint32_t accelerator = 0x1200;
   constexpr std::uint32_t huawei = 0x19e5;
   if (!pci::may_have(makers, huawei)) return false;
-  const std::string folder = sources.sys + "/bus/pci/devices";
-  return std::ranges::any_of(entries_in(folder), [&](const std::string& entry) {
-    const std::string function = folder + "/" + entry;
-    return sysfs::hex_of(function + "/vendor") == huawei &&
-           sysfs::hex_of(function + "/class").value_or(0) >> 8U == accelerator;
-  });
+  const auto is_accelerator = [](std::uint32_t pci_class) {
+    return pci_class >> 8U == accelerator;
+  };
+  return sysfs::has_function_of(huawei, is_accelerator, sources.sys);
 }
 
 std::optional<Problem> DcmiSource::load() {

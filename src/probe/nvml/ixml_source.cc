@@ -1,6 +1,5 @@
 #include "probe/nvml/ixml_source.h"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -8,7 +7,7 @@
 #include "base/sentence.h"
 #include "base/text.h"
 #include "probe/pci/parse.h"
-#include "probe/sysfs/files.h"
+#include "probe/sysfs/bus.h"
 #include "snapshot/device_kind.h"
 
 namespace berth {
@@ -55,12 +54,7 @@ std::optional<std::string> IxmlSource::library_in(const std::string& root) {
 
 bool IxmlSource::sees_any(const Sources& sources, const pci::Makers& makers) {
   if (!pci::may_have(makers, iluvatar) || !library_in(sources.root)) return false;
-  const std::string folder = sources.sys + "/bus/pci/devices";
-  return std::ranges::any_of(entries_in(folder), [&](const std::string& entry) {
-    const std::string function = folder + "/" + entry;
-    return sysfs::hex_of(function + "/vendor") == iluvatar &&
-           pci::is_wanted_class(sysfs::hex_of(function + "/class").value_or(0));
-  });
+  return sysfs::has_function_of(iluvatar, pci::is_wanted_class, sources.sys);
 }
 
 // The version files and the list of cards below /proc are NVIDIA's.
