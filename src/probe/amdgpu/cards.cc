@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "probe/amdgpu/parse.h"
-#include "probe/pci/parse.h"
+#include "probe/sysfs/bus.h"
 #include "probe/sysfs/files.h"
 
 namespace berth::amdgpu {
@@ -124,24 +124,16 @@ bool has_files_of(const Driver& driver, const std::string& folder) {
 
 std::vector<Card> cards_of_bus(const std::string& sys, const Driver& driver) {
   std::vector<Card> cards;
-  for (const std::string_view name : driver.names) {
-    if (name.empty()) continue;
-    for (const std::string& entry : entries_in(sys + "/bus/pci/drivers/" + std::string(name))) {
-      auto address = normal_pci_address(entry);
-      if (!address) continue;
-      Card card;
-      card.folder = sys + "/bus/pci/devices/" + entry;
-      card.driver = name;
-      card.address = std::move(*address);
-      const auto pci_class = sysfs::hex_of(card.folder + "/class");
-      if (!pci_class || !pci::is_wanted_class(*pci_class)) continue;
-      if (driver.is_fork && !has_files_of(driver, card.folder)) continue;
-      find_device_files(card);
-      card.number = unique_number(card, driver);
-      cards.push_back(std::move(card));
-    }
+  for (sysfs::BoundCard& bound : sysfs::cards_of_drivers(driver.names, sys)) {
+    if (driver.is_fork && !has_files_of(driver, bound.folder)) continue;
+    Card card;
+    card.folder = std::move(bound.folder);
+    card.driver = std::move(bound.driver);
+    card.address = std::move(bound.address);
+    find_device_files(card);
+    card.number = unique_number(card, driver);
+    cards.push_back(std::move(card));
   }
-  std::ranges::sort(cards, {}, &Card::address);
   return cards;
 }
 

@@ -8,6 +8,7 @@
 #include "base/sentence.h"
 #include "base/text.h"
 #include "probe/pci/parse.h"
+#include "probe/sysfs/bus.h"
 #include "probe/sysfs/files.h"
 #include "snapshot/device_kind.h"
 
@@ -97,35 +98,29 @@ Reading<ClockReasons> throttle_of(const std::string& path, const std::string& be
 
 std::vector<IntelSource::Card> IntelSource::cards_here() const {
   std::vector<Card> cards;
-  for (const std::string_view driver : intel_drivers) {
-    for (const std::string& entry : entries_in(sys_ + "/bus/pci/drivers/" + std::string(driver))) {
-      auto address = normal_pci_address(entry);
-      if (!address) continue;
-      Card card;
-      card.folder = sys_ + "/bus/pci/devices/" + entry;
-      card.driver = driver;
-      card.address = std::move(*address);
-      const auto pci_class = sysfs::hex_of(card.folder + "/class");
-      if (!pci_class || !pci::is_wanted_class(*pci_class)) continue;
-      for (const std::string& name : entries_in(card.folder + "/drm")) {
-        const bool is_card = number_behind(name, "card").has_value();
-        if (is_card) card.drm = card.folder + "/drm/" + name;
-        constexpr std::string_view render = "renderD";
-        if (name.starts_with(render)) card.render_minor = number_behind(name, render);
-        if (is_card || name.starts_with(render)) card.files.push_back("/dev/dri/" + name);
-      }
-      for (const std::string& gt : parts_of(card.drm + "/gt", "gt")) {
-        card.engines_idle.push_back(gt + "/rc6_residency_ms");
-      }
-      for (const std::string& tile : parts_of(card.folder, "tile")) {
-        for (const std::string& gt : parts_of(tile, "gt")) {
-          card.engines_idle.push_back(gt + "/gtidle/idle_residency_ms");
-        }
-      }
-      cards.push_back(std::move(card));
+  // By address, as Level Zero counts them.
+  for (sysfs::BoundCard& bound : sysfs::cards_of_drivers(intel_drivers, sys_)) {
+    Card card;
+    card.folder = std::move(bound.folder);
+    card.driver = std::move(bound.driver);
+    card.address = std::move(bound.address);
+    for (const std::string& name : entries_in(card.folder + "/drm")) {
+      const bool is_card = number_behind(name, "card").has_value();
+      if (is_card) card.drm = card.folder + "/drm/" + name;
+      constexpr std::string_view render = "renderD";
+      if (name.starts_with(render)) card.render_minor = number_behind(name, render);
+      if (is_card || name.starts_with(render)) card.files.push_back("/dev/dri/" + name);
     }
+    for (const std::string& gt : parts_of(card.drm + "/gt", "gt")) {
+      card.engines_idle.push_back(gt + "/rc6_residency_ms");
+    }
+    for (const std::string& tile : parts_of(card.folder, "tile")) {
+      for (const std::string& gt : parts_of(tile, "gt")) {
+        card.engines_idle.push_back(gt + "/gtidle/idle_residency_ms");
+      }
+    }
+    cards.push_back(std::move(card));
   }
-  std::ranges::sort(cards, {}, &Card::address);  // as Level Zero counts them
   return cards;
 }
 

@@ -38,5 +38,25 @@ TEST_F(SysBus, WithoutABusNobodyHasAFunction) {
   EXPECT_FALSE(sysfs::has_function_of(huawei, nullptr, root.path()));
 }
 
+TEST_F(SysBus, CardsOfDriversAreTheirFunctionsThatCompute) {
+  const auto bind = [&](const std::string& driver, const std::string& entry) {
+    std::filesystem::create_directories(root / ("bus/pci/drivers/" + driver + "/" + entry));
+  };
+  add("0000:83:00.0", "0x8086", "0x038000");
+  add("0000:03:00.0", "0x8086", "0x030000");
+  add("0000:04:00.0", "0x8086", "0x040300");
+  bind("xe", "0000:83:00.0");
+  bind("xe", "0000:04:00.0");
+  bind("xe", "module");
+  bind("i915", "0000:03:00.0");
+  constexpr std::array<std::string_view, 3> drivers = {"xe", "", "i915"};
+  const auto cards = sysfs::cards_of_drivers(drivers, root.path());
+  ASSERT_EQ(cards.size(), 2U);
+  EXPECT_EQ(cards[0].address, "00000000:03:00.0");
+  EXPECT_EQ(cards[0].driver, "i915");
+  EXPECT_EQ(cards[0].folder, root / "bus/pci/devices/0000:03:00.0");
+  EXPECT_EQ(cards[1].address, "00000000:83:00.0");
+}
+
 }  // namespace
 }  // namespace berth
