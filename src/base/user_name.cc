@@ -1,6 +1,9 @@
 #include "base/user_name.h"
 
+#include <pwd.h>
+
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "base/fd.h"
@@ -69,6 +72,17 @@ std::string local_user_name(uid_t uid, const std::string& passwd) {
   const auto text = read_file(passwd, 16 << 20);
   const auto name = text ? user_in_passwd(*text, uid) : std::nullopt;
   return name.value_or(std::to_string(uid));
+}
+
+std::optional<DirectoryUser> user_in_directory(uid_t uid) {
+  ::passwd entry{};
+  ::passwd* found = nullptr;
+  std::array<char, 16384> buffer{};
+  if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0) return std::nullopt;
+  if (found == nullptr || found->pw_name == nullptr || found->pw_dir == nullptr) {
+    return std::nullopt;
+  }
+  return DirectoryUser{.name = found->pw_name, .home = found->pw_dir};
 }
 
 }  // namespace berth

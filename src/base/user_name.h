@@ -1,6 +1,6 @@
 #pragma once
-// Names of users from the password file alone. A directory service (LDAP, NIS) could block for
-// ever: only probe/procfs asks it, because it can cut it off.
+// Names of users, mostly from the password file alone. A directory service (LDAP, NIS) could block
+// for ever: only probe/ asks it, because it can cut it off.
 
 #include <sys/types.h>
 
@@ -28,5 +28,13 @@ namespace berth {
 
 /// The name, or the number as text where the file has none.
 [[nodiscard]] std::string local_user_name(uid_t uid, const std::string& passwd = "/etc/passwd");
+
+struct DirectoryUser {
+  std::string name;
+  std::string home;
+};
+/// As the system's directory says, with the services that it asks. It may block for ever. Nothing:
+/// it knows none, or does not answer.
+[[nodiscard]] std::optional<DirectoryUser> user_in_directory(uid_t uid);
 
 }  // namespace berth

@@ -34,5 +34,12 @@ TEST(UserName, IsTheNumberWhereTheFileHasNone) {
   EXPECT_EQ(local_user_name(77, folder / "nowhere"), "77");
 }
 
+TEST(UserDirectory, KnowsRootByNameAndHome) {
+  const auto root = user_in_directory(0);  // files come before services
+  ASSERT_TRUE(root);
+  EXPECT_EQ(root->name, "root");
+  EXPECT_TRUE(root->home.starts_with('/')) << root->home;
+}
+
 }  // namespace
 }  // namespace berth

@@ -1,7 +1,6 @@
 #include "probe/containers/container_files.h"
 
 #include <fcntl.h>
-#include <pwd.h>
 
 #include <array>
 #include <optional>
@@ -62,12 +61,8 @@ std::optional<std::string> ContainerFiles::home_of(uid_t uid) const {
   const auto passwd = read_file(source_.passwd, 16 << 20);
   auto home = passwd ? home_in_passwd(*passwd, uid) : std::nullopt;
   if (home || !source_.root.empty()) return home;
-  ::passwd entry{};
-  ::passwd* found = nullptr;
-  std::array<char, 16384> buffer{};
-  if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0) return std::nullopt;
-  if (found == nullptr || found->pw_dir == nullptr) return std::nullopt;
-  return std::string(found->pw_dir);
+  const auto user = user_in_directory(uid);
+  return user ? std::optional(user->home) : std::nullopt;
 }
 
 Result<std::string> ContainerFiles::read(const Enclosure& enclosure, const std::string& folder,

@@ -1,12 +1,10 @@
 #include "probe/procfs/procfs_probe.h"
 
 #include <fcntl.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
@@ -205,12 +203,8 @@ std::optional<std::string> ProcfsProbe::local_user(uid_t uid) {
 }
 
 std::optional<std::string> ProcfsProbe::directory_user(uid_t uid) {
-  passwd entry{};
-  passwd* found = nullptr;
-  std::array<char, 16384> buffer{};
-  if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0) return std::nullopt;
-  if (found == nullptr || found->pw_name == nullptr) return std::nullopt;
-  return std::string(found->pw_name);
+  const auto user = user_in_directory(uid);
+  return user ? std::optional(user->name) : std::nullopt;
 }
 
 bool ProcfsProbe::has_open(pid_t pid, const Device* device) const {
