@@ -207,11 +207,8 @@ void add_users_of(const std::vector<Claim>& claims, const std::vector<Waiter>& w
 void add_users_of_password_file(std::set<std::string>& users) {
   const auto passwd = read_file("/etc/passwd");
   if (!passwd) return;
-  for (const std::string_view line : split(*passwd, '\n')) {
-    const auto fields = split(line, ':');
-    // People, not services: 65534 is nobody.
-    const auto uid = fields.size() > 2 ? parse_unsigned(fields[2]) : std::nullopt;
-    if (uid && *uid >= 1000 && *uid < 65534) users.emplace(fields[0]);
+  for (const PasswdEntry& user : users_in_passwd(*passwd)) {
+    if (is_person(user.uid)) users.emplace(user.name);
   }
 }
 

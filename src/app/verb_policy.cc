@@ -1,11 +1,8 @@
 // `berth policy show`, `berth policy test USER -- REQUEST`: the machine's rules in plain words, and
 // what they would say to somebody.
 
-#include <limits>
-
 #include "app/run_options.h"
 #include "app/verb.h"
-#include "base/fd.h"
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/user_name.h"
@@ -14,14 +11,6 @@
 namespace berth {
 
 namespace {
-
-/// A name or a number; nothing: this machine's own files do not have the name.
-std::optional<uid_t> uid_of(const std::string& user, const PolicyPlaces& places) {
-  const auto number = parse_unsigned(user);
-  if (number && *number <= std::numeric_limits<uid_t>::max()) return static_cast<uid_t>(*number);
-  const auto text = read_file(places.passwd, 16 << 20);
-  return text ? uid_in_passwd(*text, user) : std::nullopt;
-}
 
 class PolicyVerb final : public Verb {
  public:
@@ -52,7 +41,7 @@ class PolicyVerb final : public Verb {
 
  private:
   int test(Context& context, Policy policy, const std::string& name, const PolicyPlaces& places) {
-    const auto uid = uid_of(name, places);
+    const auto uid = local_uid_of(name, places.passwd);
     if (!uid) {
       complain(
           trf("policy: this machine's /etc/passwd has no user {}; write the number, as rules "

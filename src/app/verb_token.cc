@@ -12,6 +12,7 @@
 #include "base/lock.h"
 #include "base/text.h"
 #include "base/tr.h"
+#include "base/user_name.h"
 #include "serve/digest.h"
 #include "serve/tokens.h"
 
@@ -69,8 +70,7 @@ class TokenVerb final : public Verb {
     }
     if (admin_ || public_) return std::optional<uid_t>();
     if (user_.empty()) return std::optional(::getuid());
-    const auto passwd = read_file("/etc/passwd");
-    const auto uid = serve::GroupBook(passwd.value_or(""), "").uid_of(user_);
+    const auto uid = local_uid_of(user_);
     if (!uid) {
       return fail(ErrorCode::not_found,
                   "there is no user {} in /etc/passwd: give the number of one who is elsewhere",
@@ -132,10 +132,8 @@ class TokenVerb final : public Verb {
       return exit_code::ok;
     }
     if (store->tokens().empty()) print(std::string(tr("there are no tokens")) + "\n");
-    const auto passwd = read_file("/etc/passwd");
-    const serve::GroupBook book(passwd.value_or(""), "");
     for (const serve::Token& token : store->tokens()) {
-      const std::string whose = token.uid     ? book.name_of(*token.uid)
+      const std::string whose = token.uid     ? local_user_name(*token.uid)
                                 : token.admin ? std::string(tr("an administrator"))
                                               : std::string(tr("nobody in particular"));
       print(trf("{}: stands for {}, made {}, {}", token.name, whose, date_of(token.created),

@@ -13,63 +13,98 @@ namespace berth {
 
 namespace {
 
-/// The fields of a user's line in /etc/passwd; empty: none.
-std::vector<std::string_view> passwd_line(std::string_view text, uid_t uid) {
+constexpr std::size_t largest_file = 16 << 20;
+
+/// Of a user or a group. The highest number is the kernel's word for "none".
+template <class Id>
+std::optional<Id> id_in(std::string_view text) {
+  const auto number = parse_unsigned(text);
+  if (!number || *number >= std::numeric_limits<Id>::max()) return std::nullopt;
+  return static_cast<Id>(*number);
+}
+
+std::optional<PasswdEntry> entry_in(std::string_view line) {
+  const auto fields = split(line, ':');
+  if (fields.size() < 4 || fields[0].empty()) return std::nullopt;
+  const auto uid = id_in<uid_t>(fields[2]);
+  if (!uid) return std::nullopt;
+  return PasswdEntry{.name = fields[0],
+                     .uid = *uid,
+                     .gid = id_in<gid_t>(fields[3]),
+                     .home = fields.size() < 6 ? std::string_view() : fields[5]};
+}
+
+/// The first user in the text that `is_sought`.
+template <class IsSought>
+std::optional<PasswdEntry> first_in_passwd(std::string_view text, const IsSought& is_sought) {
   for (const std::string_view line : split(text, '\n')) {
-    auto fields = split(line, ':');
-    if (fields.size() < 4 || fields[0].empty()) continue;
-    if (parse_unsigned(fields[2]) == uid) return fields;
+    const auto entry = entry_in(line);
+    if (entry && is_sought(*entry)) return entry;
   }
-  return {};
+  return std::nullopt;
+}
+
+std::optional<PasswdEntry> user_of(uid_t uid, std::string_view text) {
+  return first_in_passwd(text, [&](const PasswdEntry& user) { return user.uid == uid; });
 }
 
 }  // namespace
 
+std::vector<PasswdEntry> users_in_passwd(std::string_view text) {
+  std::vector<PasswdEntry> users;
+  for (const std::string_view line : split(text, '\n')) {
+    if (const auto entry = entry_in(line)) users.push_back(*entry);
+  }
+  return users;
+}
+
+std::vector<GroupEntry> groups_in_file(std::string_view text) {
+  std::vector<GroupEntry> groups;
+  for (const std::string_view line : split(text, '\n')) {
+    const auto fields = split(line, ':');
+    if (fields.size() < 4 || fields[0].empty()) continue;
+    groups.push_back(
+        {.name = fields[0], .gid = id_in<gid_t>(fields[2]), .members = split(fields[3], ',')});
+  }
+  return groups;
+}
+
 std::optional<std::string> user_in_passwd(std::string_view text, uid_t uid) {
-  const auto fields = passwd_line(text, uid);
-  if (fields.empty()) return std::nullopt;
-  return std::string(fields[0]);
+  const auto user = user_of(uid, text);
+  return user ? std::optional<std::string>(user->name) : std::nullopt;
 }
 
 std::optional<std::string> home_in_passwd(std::string_view text, uid_t uid) {
-  const auto fields = passwd_line(text, uid);
-  if (fields.size() < 6 || !fields[5].starts_with('/')) return std::nullopt;
-  return std::string(fields[5]);
+  const auto user = user_of(uid, text);
+  if (!user || !user->home.starts_with('/')) return std::nullopt;
+  return std::string(user->home);
 }
 
 std::optional<gid_t> local_group_of(uid_t uid, const std::string& passwd) {
-  const auto text = read_file(passwd, 16 << 20);
-  const auto fields = text ? passwd_line(*text, uid) : std::vector<std::string_view>();
-  const auto gid = fields.empty() ? std::nullopt : parse_unsigned(fields[3]);
-  if (!gid || *gid > std::numeric_limits<gid_t>::max()) return std::nullopt;
-  return static_cast<gid_t>(*gid);
+  const auto text = read_file(passwd, largest_file);
+  const auto user = text ? user_of(uid, *text) : std::nullopt;
+  return user ? user->gid : std::nullopt;
 }
 
 std::vector<std::string> groups_in(std::string_view group_text, std::string_view user,
                                    std::optional<gid_t> first) {
   std::vector<std::string> groups;
-  for (const std::string_view line : split(group_text, '\n')) {
-    const auto fields = split(line, ':');
-    if (fields.size() < 4 || fields[0].empty()) continue;
-    const auto members = split(fields[3], ',');
-    const bool is_listed = std::ranges::find(members, user) != members.end();
-    if (is_listed || (first && parse_unsigned(fields[2]) == *first)) groups.emplace_back(fields[0]);
+  for (const GroupEntry& group : groups_in_file(group_text)) {
+    const bool is_listed = std::ranges::find(group.members, user) != group.members.end();
+    if (is_listed || (first && group.gid == first)) groups.emplace_back(group.name);
   }
   return groups;
 }
 
-std::optional<uid_t> uid_in_passwd(std::string_view text, std::string_view user) {
-  for (const std::string_view line : split(text, '\n')) {
-    const auto fields = split(line, ':');
-    if (fields.size() < 4 || fields[0] != user) continue;
-    const auto uid = parse_unsigned(fields[2]);
-    if (uid && *uid <= std::numeric_limits<uid_t>::max()) return static_cast<uid_t>(*uid);
-  }
-  return std::nullopt;
+std::optional<uid_t> local_uid_of(std::string_view user, const std::string& passwd) {
+  const auto text = read_file(passwd, largest_file);
+  const auto named = first_in_passwd(text ? std::string_view(*text) : std::string_view(),
+                                     [&](const PasswdEntry& entry) { return entry.name == user; });
+  return named ? named->uid : id_in<uid_t>(user);
 }
 
 std::string local_user_name(uid_t uid, const std::string& passwd) {
-  const auto text = read_file(passwd, 16 << 20);
+  const auto text = read_file(passwd, largest_file);
   const auto name = text ? user_in_passwd(*text, uid) : std::nullopt;
   return name.value_or(std::to_string(uid));
 }

@@ -24,15 +24,13 @@ namespace {
 
 using Text = std::string_view;
 
-/// The names of a file of `NAME:…` lines.
-std::vector<std::string> names_in(const std::string& path) {
+/// The names that `entries_of` finds in a file.
+template <class Entry>
+std::vector<std::string> names_in(const std::string& path,
+                                  std::vector<Entry> (*entries_of)(std::string_view)) {
   std::vector<std::string> names;
   const auto text = read_file(path, 16 << 20);
-  for (const Text line : split(text ? Text(*text) : Text(), '\n')) {
-    if (const auto end = line.find(':'); end != Text::npos && end > 0) {
-      names.emplace_back(line.substr(0, end));
-    }
-  }
+  for (const Entry& entry : entries_of(text ? Text(*text) : Text())) names.emplace_back(entry.name);
   return names;
 }
 
@@ -40,8 +38,8 @@ std::vector<std::string> names_in(const std::string& path) {
 
 std::vector<Sentence> remarks_on(const Policy& policy, const PolicyPlaces& places) {
   std::vector<Sentence> remarks;
-  const auto users = names_in(places.passwd);
-  const auto groups = names_in(places.group);
+  const auto users = names_in(places.passwd, users_in_passwd);
+  const auto groups = names_in(places.group, groups_in_file);
   std::map<std::string, std::string> where;  // of each user's first table
   for (const PolicyRule& rule : policy.rules) {
     const bool is_user = rule.who == PolicyRule::For::user;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/user_name.h"
 
 namespace berth::serve {
 
@@ -28,13 +29,6 @@ std::optional<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
-template <class T>
-std::optional<T> number_in(std::string_view text) {
-  const auto number = parse_unsigned(text);
-  if (!number || *number > 0xffff'fffe) return std::nullopt;
-  return static_cast<T>(*number);
-}
-
 }  // namespace
 
 std::string Principal::view_key() const {
@@ -45,25 +39,18 @@ std::string Principal::view_key() const {
 }
 
 GroupBook::GroupBook(std::string_view passwd, std::string_view group) {
-  std::map<std::string, uid_t, std::less<>> uids;
-  for (const std::string_view line : split(passwd, '\n')) {
-    const auto parts = split(line, ':');
-    if (parts.size() < 4) continue;
-    const auto uid = number_in<uid_t>(parts[2]);
-    const auto gid = number_in<gid_t>(parts[3]);
-    if (!uid || !gid) continue;
-    names_.try_emplace(*uid, parts[0]);
-    uids.try_emplace(std::string(parts[0]), *uid);
-    groups_[*uid].insert(*gid);
+  std::map<std::string_view, uid_t> uids;
+  for (const PasswdEntry& user : users_in_passwd(passwd)) {
+    if (!user.gid) continue;
+    names_.try_emplace(user.uid, user.name);
+    uids.try_emplace(user.name, user.uid);
+    groups_[user.uid].insert(*user.gid);
   }
-  for (const std::string_view line : split(group, '\n')) {
-    const auto parts = split(line, ':');
-    if (parts.size() < 4) continue;
-    const auto gid = number_in<gid_t>(parts[2]);
-    if (!gid) continue;
-    for (const std::string_view member : split(parts[3], ',')) {
+  for (const GroupEntry& one : groups_in_file(group)) {
+    if (!one.gid) continue;
+    for (const std::string_view member : one.members) {
       const auto found = uids.find(member);
-      if (found != uids.end()) groups_[found->second].insert(*gid);
+      if (found != uids.end()) groups_[found->second].insert(*one.gid);
     }
   }
 }
@@ -79,13 +66,6 @@ bool GroupBook::share_group(uid_t a, uid_t b) const {
 std::string GroupBook::name_of(uid_t uid) const {
   const auto found = names_.find(uid);
   return found == names_.end() ? std::to_string(uid) : found->second;
-}
-
-std::optional<uid_t> GroupBook::uid_of(std::string_view name) const {
-  for (const auto& [uid, known] : names_) {
-    if (known == name) return uid;
-  }
-  return number_in<uid_t>(name);
 }
 
 Principal principal_of_peer(uid_t peer, uid_t own, const GroupBook& book) {

@@ -43,7 +43,6 @@ class GroupBook {
   [[nodiscard]] bool share_group(uid_t a, uid_t b) const;
   /// The name, or the number as text.
   [[nodiscard]] std::string name_of(uid_t uid) const;
-  [[nodiscard]] std::optional<uid_t> uid_of(std::string_view name) const;
 
  private:
   std::map<uid_t, std::string> names_;

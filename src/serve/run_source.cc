@@ -108,20 +108,13 @@ std::size_t cut_character(std::string_view text) {
 
 }  // namespace
 
-/// Below it are the users of daemons (Debian's and Red Hat's UID_MIN).
-constexpr std::uint64_t first_person = 1000;
-
 std::vector<StateDirectory> state_directories_of_all(std::string_view passwd) {
   std::vector<StateDirectory> all;
-  for (const std::string_view line : split(passwd, '\n')) {
-    const auto parts = split(line, ':');
-    if (parts.size() < 6 || !parts[5].starts_with('/') || parts[5].size() == 1) continue;
-    const auto uid = parse_unsigned(parts[2]);
-    const auto gid = parse_unsigned(parts[3]);
-    if (!uid || !gid || *uid < first_person || *uid > 0xffff'fffe || *gid > 0xffff'fffe) continue;
-    all.push_back(
-        {.path = std::string(parts[5]) + "/.local/state/berth",
-         .as = FileOwner{.uid = static_cast<uid_t>(*uid), .gid = static_cast<gid_t>(*gid)}});
+  for (const PasswdEntry& user : users_in_passwd(passwd)) {
+    const bool has_home = user.home.starts_with('/') && user.home != "/";
+    if (!has_home || !user.gid || !is_person(user.uid)) continue;
+    all.push_back({.path = std::string(user.home) + "/.local/state/berth",
+                   .as = FileOwner{.uid = user.uid, .gid = *user.gid}});
   }
   return all;
 }

@@ -31,6 +31,7 @@ TEST(StateDirectories, AreThoseOfPeopleWhereverTheirHomesLie) {
       "alice:x:1001:1001::/home/alice:/bin/bash\n"
       "bob:x:1002:1005::/nfs/people/bob:/bin/zsh\n"
       "kiosk:x:1003:1003::/:/bin/false\n"
+      "nobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n"
       "broken:x:no:1::/home/broken:/bin/sh\n");
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].path, "/home/alice/.local/state/berth");
