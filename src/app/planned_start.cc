@@ -1,6 +1,5 @@
 #include "app/planned_start.h"
 
-#include <grp.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "app/run_options.h"
 #include "base/control_group.h"
 #include "base/fd.h"
+#include "base/owned_file.h"
 #include "base/process.h"
 #include "base/sentence.h"
 #include "base/text.h"
@@ -50,13 +50,10 @@ std::vector<std::string> environment_of(const Context& context, const Planned& p
 
 Result<void> become_owner(const Planned& planned) {
   if (planned.uid == ::geteuid()) return {};
-  constexpr gid_t nobodys = 65534;
-  const gid_t gid = local_group_of(planned.uid).value_or(nobodys);
-  const bool is_known = gid != nobodys;
-  const bool has_groups =
-      (is_known ? ::initgroups(planned.user.c_str(), gid) : ::setgroups(0, nullptr)) == 0;
-  const uid_t uid = planned.uid;
-  if (has_groups && ::setresgid(gid, gid, gid) == 0 && ::setresuid(uid, uid, uid) == 0) return {};
+  const FileOwner owner{.uid = planned.uid,
+                        .gid = local_group_of(planned.uid).value_or(FileOwner::nobodys)};
+  const bool is_known = owner.gid != FileOwner::nobodys;
+  if (become_user(owner, is_known ? std::optional(planned.user) : std::nullopt)) return {};
   return fail_system(errno, "become the user {}", planned.user);
 }
 

@@ -1,6 +1,7 @@
 #include "base/owned_file.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/magic.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
@@ -121,6 +122,14 @@ OwnersRights::~OwnersRights() {
   ::setfsgid(static_cast<gid_t>(gid_));
   (void)set_thread_groups(groups_);
   if (signal_ != 0) (void)::prctl(PR_SET_PDEATHSIG, signal_);
+}
+
+bool become_user(const FileOwner& owner, const std::optional<std::string>& groups_of) {
+  const auto [uid, gid] = owner;
+  const bool has_groups =
+      (groups_of ? ::initgroups(groups_of->c_str(), gid) : ::setgroups(0, nullptr)) == 0;
+  // The user comes last: without root's rights no group can be given up.
+  return has_groups && ::setresgid(gid, gid, gid) == 0 && ::setresuid(uid, uid, uid) == 0;
 }
 
 Result<Fd> open_file_of(const FileOwner& owner, const std::string& folder,

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,11 @@ class OwnersRights {
   int gid_ = 0;
   int signal_ = 0;  // the one that comes when the parent dies
 };
+
+/// Gives up every right of this process but this owner's, for good. `groups_of`: whose further
+/// groups it takes, which a directory service may be asked for; nothing: it has none. False: errno
+/// says why, and some may be given up already.
+[[nodiscard]] bool become_user(const FileOwner& owner, const std::optional<std::string>& groups_of);
 
 /// Opens `path`, to be read, within `folder`, which has to be that owner's; an absolute path is
 /// anywhere. Never waits for a writer, never takes a controlling terminal. Where the owner is this

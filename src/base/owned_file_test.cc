@@ -142,5 +142,19 @@ TEST_F(OwnedFiles, LeaveOurOwnRightsAsTheyWere) {
   EXPECT_EQ(reap(*child).value(), Exit{});
 }
 
+TEST(BecomeUser, GivesUpAllRightsForGood) {
+  const auto child = fork_process([] {
+    const uid_t before = ::geteuid();
+    if (!become_user({.uid = alice}, std::nullopt)) return ::geteuid() == before ? 0 : 1;
+    const bool is_alice = ::getuid() == alice && ::geteuid() == alice;
+    const bool has_no_groups = ::getegid() == FileOwner::nobodys && ::getgroups(0, nullptr) == 0;
+    return is_alice && has_no_groups && ::setresuid(before, before, before) != 0 ? 0 : 2;
+  });
+  ASSERT_TRUE(child);
+  const auto end = reap(*child);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(*end, Exit{}) << "code " << end->code;
+}
+
 }  // namespace
 }  // namespace berth

@@ -1,7 +1,6 @@
 #include "serve/user_acts.h"
 
 #include <fmt/format.h>
-#include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/owned_file.h"
 #include "base/process.h"
 #include "base/sentence.h"
 #include "base/text.h"
@@ -85,13 +85,6 @@ std::optional<std::string> state_directory_of(const Claim& claim) {
   return home ? std::optional(*home + "/.local/state/berth") : std::nullopt;
 }
 
-/// Gives up every right but this user's, groups included: none is needed here.
-bool become(uid_t uid) {
-  constexpr gid_t gid = 65534;
-  return ::setgroups(0, nullptr) == 0 && ::setresgid(gid, gid, gid) == 0 &&
-         ::setresuid(uid, uid, uid) == 0;
-}
-
 /// Does it with the rights of that user. What it says comes back as "+answer" or as an error's code
 /// and message.
 Result<std::string> as_user(uid_t uid, const std::function<Result<std::string>()>& act) {
@@ -105,8 +98,10 @@ Result<std::string> as_user(uid_t uid, const std::function<Result<std::string>()
   if (!pipe) return std::unexpected(std::move(pipe).error());
   const auto child = fork_process([&] {
     pipe->read.close();
-    const auto result =
-        become(uid) ? act() : Result<std::string>(fail_system(errno, "become the user"));
+    // No group is needed here.
+    const auto result = become_user({.uid = uid}, std::nullopt)
+                            ? act()
+                            : Result<std::string>(fail_system(errno, "become the user"));
     const std::string text = result ? std::string(done) + *result
                                     : fmt::format("{}\n{}", static_cast<int>(result.error().code()),
                                                   result.error().message());
