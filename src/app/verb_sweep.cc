@@ -15,6 +15,7 @@
 #include "app/terminal.h"
 #include "app/verb.h"
 #include "base/fd.h"
+#include "base/line_buffer.h"
 #include "base/lock.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -303,7 +304,7 @@ class SweepVerb final : public Verb {
     }
     const std::vector<std::string> globals = context.typed_globals();
     words.insert(words.begin() + 1, globals.begin(), globals.end());
-    std::string line;
+    LineBuffer lines;
     auto answer = hear_child(
         [&] {
           (void)keep_on_exec(lock.get());
@@ -312,9 +313,9 @@ class SweepVerb final : public Verb {
           return 127;
         },
         context.clock(), patience_to_start,
-        {.on_err = [&](std::string_view piece) { pass_on(context, line, piece); },
+        {.on_err = [&](std::string_view piece) { pass_on(context, lines, piece); },
          .is_enough = [] { return InterruptNote::signal() != 0; }});
-    if (!line.empty()) pass_on(context, line, "\n");
+    if (!lines.is_empty()) pass_on(context, lines, "\n");
     said_before_.merge(said_now_);
     is_said_before_ = false;
     return answer;
@@ -322,11 +323,10 @@ class SweepVerb final : public Verb {
 
   /// A message about an earlier point is not repeated for each: a sentence begins at a line's
   /// begin.
-  void pass_on(const Context& context, std::string& line, std::string_view piece) {
-    line += piece;
-    for (std::size_t end = line.find('\n'); end != line.npos; end = line.find('\n')) {
-      const std::string one = line.substr(0, end + 1);
-      line.erase(0, end + 1);
+  void pass_on(const Context& context, LineBuffer& lines, std::string_view piece) {
+    lines.add(piece);
+    while (const auto line = lines.next()) {
+      const std::string one = *line + "\n";
       if (!one.starts_with(' ')) is_said_before_ = said_before_.contains(one);
       said_now_.insert(one);
       if (is_said_before_) continue;

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/fd.h"
+#include "base/line_buffer.h"
 #include "base/process.h"
 #include "base/process_stat.h"
 #include "base/sentence.h"
@@ -175,20 +176,16 @@ class Launcher {
   }
 
   void hear_keeper() {
-    char piece[4096];
-    const ssize_t got = ::read(from_keeper_.get(), piece, sizeof piece);
-    if (got <= 0) {
+    if (!lines_.add_from(from_keeper_.get())) {
       from_keeper_.close();
       on_keeper_gone();
       return;
     }
-    text_.append(piece, static_cast<std::size_t>(got));
     // A detached run is left at its start, also when the news of its end came along with it.
-    for (std::size_t end = text_.find('\n'); end != std::string::npos && !done_;
-         end = text_.find('\n')) {
-      const std::string line = text_.substr(0, end);
-      text_.erase(0, end + 1);
-      on_line(line);
+    while (!done_) {
+      const auto line = lines_.next();
+      if (!line) return;
+      on_line(*line);
     }
   }
 
@@ -317,7 +314,7 @@ class Launcher {
 
   const LauncherTask& task_;
   Fd from_keeper_;
-  std::string text_;
+  LineBuffer lines_;
   std::optional<GroupSignalListener> listener_;
   std::optional<Instant> listener_due_;
   LauncherReport report_;

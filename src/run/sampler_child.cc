@@ -1,7 +1,5 @@
 #include "run/sampler_child.h"
 
-#include <unistd.h>
-
 #include <csignal>
 
 #include "base/process.h"
@@ -30,28 +28,23 @@ Result<void> SamplerChild::start(const SamplerTask& task, const std::function<vo
   pid_ = *child;
   to_ = std::move(down->write);
   from_ = std::move(up->read);
-  text_.clear();
+  lines_.clear();
   is_ready_ = false;
   return {};
 }
 
 void SamplerChild::hear() {
-  char piece[4096];
-  const ssize_t got = ::read(from_.get(), piece, sizeof piece);
-  if (got <= 0) {
+  if (!lines_.add_from(from_.get())) {
     from_.close();
     return;
   }
-  text_.append(piece, static_cast<std::size_t>(got));
-  for (std::size_t end = text_.find('\n'); end != std::string::npos; end = text_.find('\n')) {
-    const std::string line = text_.substr(0, end);
-    text_.erase(0, end + 1);
+  while (const auto line = lines_.next()) {
     if (line == "ready") {
       is_ready_ = true;
     } else if (line == "sampled") {
       has_sampled_ = true;
     } else {
-      on_line_(line);
+      on_line_(*line);
     }
   }
 }

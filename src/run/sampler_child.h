@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/line_buffer.h"
 #include "run/sampler.h"
 
 namespace berth {
@@ -42,7 +43,7 @@ class SamplerChild {
   pid_t pid_ = 0;
   Fd to_;
   Fd from_;
-  std::string text_;
+  LineBuffer lines_;
   bool is_ready_ = false;  // its first sample is in the file
   bool has_sampled_ = false;
 };
