@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
 
 #include "smi/layout_power.h"
 #include "smi/layout_rows.h"
@@ -117,14 +116,6 @@ bool applies(const LayoutRow& row, DriverNumber driver, const Device& device) {
   return true;
 }
 
-const Field* field_of(const LayoutRow& row) {
-  static const auto by_key = [] {
-    std::unordered_map<std::string_view, const Field*> map;
-    for (const Field& field : fields()) map.emplace(field.key, &field);
-    return map;
-  }();
-  const auto found = row.key.empty() ? by_key.end() : by_key.find(row.key);
-  return found == by_key.end() ? nullptr : found->second;
-}
+const Field* field_of(const LayoutRow& row) { return find_field(row.key); }
 
 }  // namespace berth::smi

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <string>
 #include <type_traits>
+#include <unordered_map>
 
 #include "base/member_count.h"
 #include "base/text.h"
@@ -449,13 +450,18 @@ const Field& field_of(Detail detail) {
 }
 
 const Field* find_field(std::string_view name) {
-  for (const auto& [alias, key] : field_rows::aliases) {
-    if (alias == name) name = key;
-  }
-  for (const Field& field : all_fields) {
-    if (field.key == name || (!field.smi.empty() && field.smi == name)) return &field;
-  }
-  return nullptr;
+  static const auto by_name = [] {
+    std::unordered_map<std::string_view, const Field*> map;
+    map.reserve(2 * all_fields.size() + std::size(field_rows::aliases));
+    for (const Field& field : all_fields) {
+      map.emplace(field.key, &field);
+      if (!field.smi.empty()) map.emplace(field.smi, &field);
+    }
+    for (const auto& [alias, of] : field_rows::aliases) map.emplace(alias, map.at(of));
+    return map;
+  }();
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? nullptr : found->second;
 }
 
 }  // namespace berth

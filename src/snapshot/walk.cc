@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <type_traits>
-#include <unordered_map>
 
 #include "base/json_archive.h"
 #include "base/text.h"
@@ -31,15 +30,8 @@ constexpr auto causes = std::to_array<std::pair<RetiredPage::Cause, std::string_
 
 /// Details are looked up by the keys in the file: most files have few.
 const Field* detail_called(std::string_view key) {
-  static const auto by_key = [] {
-    std::unordered_map<std::string_view, const Field*> map;
-    for (const Field& field : fields()) {
-      if (field.detail) map.emplace(field.key, &field);
-    }
-    return map;
-  }();
-  const auto found = by_key.find(key);
-  return found == by_key.end() ? nullptr : found->second;
+  const Field* field = find_field(key);
+  return field != nullptr && field->detail && field->key == key ? field : nullptr;
 }
 
 void put_into(Device& device, const Field* field, const Cell& cell, Archive& archive) {
