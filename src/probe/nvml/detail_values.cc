@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "probe/nvml/possible.h"
+#include "probe/nvml/answers.h"
 #include "snapshot/cell.h"
 
 namespace berth::nvml {

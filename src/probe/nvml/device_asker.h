@@ -16,7 +16,6 @@
 #include "base/reading.h"
 #include "probe/nvml/answers.h"
 #include "probe/nvml/api.h"
-#include "probe/nvml/possible.h"
 #include "snapshot/wanted.h"
 
 namespace berth::nvml {
