@@ -4,7 +4,6 @@
 #include <array>
 
 #include "smi/layout_power.h"
-#include "smi/layout_rows.h"
 #include "smi/layout_state.h"
 
 namespace berth::smi {

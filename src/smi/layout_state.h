@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "smi/layout_rows.h"
+#include "smi/layout.h"
 
 namespace berth::smi::rows {
 
