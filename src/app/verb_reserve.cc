@@ -18,9 +18,7 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "base/typed_time.h"
-#include "base/user_name.h"
-#include "place/placement.h"
-#include "run/inside.h"
+#include "run/extend.h"
 #include "view/values.h"
 
 namespace berth {
@@ -146,36 +144,6 @@ class ReserveVerb final : public Verb {
   bool hold_ = false;
 };
 
-/// The lease that the caller was given last, of those that are held.
-const Claim* last_of_own(const std::vector<Claim>& claims) {
-  const Claim* last = nullptr;
-  for (const Claim& claim : claims) {
-    if (claim.uid != ::geteuid() || claim.run.empty()) continue;
-    if (last == nullptr || claim.since >= last->since) last = &claim;
-  }
-  return last;
-}
-
-/// The caller's own lease of that name, or of the run of that name. "last" is the lease that they
-/// were given last: what `exec` runs inside of one is none.
-Result<Claim> own_claim(const LedgerView& view, const std::string& name) {
-  if (const Claim* last = name == "last" ? last_of_own(view.claims) : nullptr) return *last;
-  std::vector<const Claim*> found;
-  for (const Claim& claim : view.claims) {
-    if (claim.uid != ::geteuid()) continue;
-    if (claim.id == name || claim.run == name) return claim;
-    const bool begins = claim.run.starts_with(name) || claim.id.starts_with(name);
-    if (!name.empty() && (begins || claim.run.ends_with(name))) found.push_back(&claim);
-  }
-  if (found.size() == 1) return *found.front();
-  return fail(
-      found.empty() ? ErrorCode::not_found : ErrorCode::invalid,
-      found.empty()
-          ? sentence("you hold no lease that is called \"{}\": see `berth leases`", printable(name))
-          : sentence("several of your leases are called \"{}\": write more of the name",
-                     printable(name)));
-}
-
 class ExecVerb final : public Verb {
  public:
   void declare(Options& options) override {
@@ -201,7 +169,7 @@ class ExecVerb final : public Verb {
     }
     const LedgerView view = context.read_ledger();
     if (context.ledger_error()) return report(*context.ledger_error(), usage_code());
-    const auto claim = own_claim(view, rest.front());
+    const auto claim = own_claim(view, ::geteuid(), rest.front());
     if (!claim) return report(Error(claim.error()).because(sentence("exec")), usage_code());
     std::vector<std::string> words = {"run"};
     words.push_back(devices_.empty() ? "--devices=" + std::to_string(claim->devices.size())
@@ -250,7 +218,7 @@ class ReleaseVerb final : public Verb {
   int stop(Context& context) const {
     std::string name = name_;
     if (name_ == "last") {
-      const auto claim = own_claim(context.read_ledger(), name_);
+      const auto claim = own_claim(context.read_ledger(), ::geteuid(), name_);
       if (!claim) return report(Error(claim.error()).because(sentence("release")), usage_code());
       name = claim->run;
     }
@@ -269,25 +237,7 @@ class ReleaseVerb final : public Verb {
   std::string name_;
 };
 
-/// A command of `berth exec` was given what was left of the lease then: it goes on with it.
-void extend_begun(const Ledger& ledger, const Claim& outer, std::chrono::milliseconds more,
-                  Clock& clock) {
-  constexpr std::int64_t rounded_ms = 10'000;
-  const auto within = Ledger::open(
-      {.directory = inside_directory(ledger, outer.id), .kind = LedgerPlace::Kind::named}, clock);
-  const auto view = within ? within->read() : Result<LedgerView>(LedgerView());
-  for (const Claim& claim : view ? view->claims : std::vector<Claim>()) {
-    const bool ends_with_it =
-        claim.ends && std::abs(claim.ends->unix_ms - outer.ends->unix_ms) < rounded_ms;
-    if (!ends_with_it || claim.uid != ::geteuid()) continue;
-    const std::int64_t limit_ms = claim.ends->unix_ms - claim.since.unix_ms + more.count();
-    (void)within->extend(claim.id, std::chrono::milliseconds(limit_ms));
-  }
-}
-
 class ExtendVerb final : public Verb {
-  static constexpr std::int64_t margin_ms = 120'000;  // also for the one let in: until it is gone
-
  public:
   void declare(Options& options) override {
     options.required_word("run", name_,
@@ -321,67 +271,14 @@ class ExtendVerb final : public Verb {
     if (!more) return std::unexpected(more.error());
     const auto ledger = context.open_ledger();
     if (!ledger) return std::unexpected(ledger.error());
-    const auto view = ledger->read();
-    if (!view) return std::unexpected(view.error());
-    const auto claim = own_claim(*view, name_);
-    if (!claim) return std::unexpected(claim.error());
-    if (!claim->ends) {
-      return fail(ErrorCode::invalid, "run {} has no time limit: nothing ends it",
-                  printable(claim->run));
-    }
-    if (const auto allowed = is_allowed(context); !allowed) return allowed;
-    const WallTime now = context.clock().wall_now();
-    if (const auto free = delays_nobody(*view, *claim, *more, now); !free) return free;
-    const std::chrono::milliseconds limit(claim->ends->unix_ms - claim->since.unix_ms +
-                                          more->count());
-    if (const auto done = ledger->extend(claim->id, limit); !done) return done;
-    extend_begun(*ledger, *claim, *more, context.clock());
-    const std::int64_t left =
-        claim->ends->unix_ms + more->count() - context.clock().wall_now().unix_ms;
+    const auto extended =
+        extend_lease(*ledger, name_, *more, [&] { return context.policy(); }, context.clock());
+    if (!extended) return std::unexpected(extended.error());
+    const std::int64_t left = extended->ends.unix_ms - context.clock().wall_now().unix_ms;
     say_simulated(context.sources().simulated);
-    complain(trf("run {} ends in {} now", printable(claim->run),
+    complain(trf("run {} ends in {} now", printable(extended->run),
                  short_duration(std::chrono::milliseconds(left))));
     return {};
-  }
-
-  /// A reservation may have been let in ahead of others because it ends early. Then it may not be
-  /// extended at their cost.
-  static Result<void> delays_nobody(const LedgerView& view, const Claim& claim,
-                                    std::chrono::milliseconds more, WallTime now) {
-    Snapshot as_it_is{.taken = now, .claims = view.claims};
-    Snapshot extended = as_it_is;
-    for (Claim& one : extended.claims) {
-      if (one.id == claim.id) one.ends = WallTime{claim.ends->unix_ms + more.count() + margin_ms};
-    }
-    for (const Waiter& waiter : view.waiters) {
-      const bool came_before = waiter.since.unix_ms < claim.since.unix_ms;
-      const bool is_for_it = std::ranges::any_of(waiter.gathered, [&](const DeviceId& id) {
-        return std::ranges::find(claim.devices, id, &ClaimedDevice::device) != claim.devices.end();
-      });
-      if (!came_before || !is_for_it) continue;
-      const auto before = gathered_at(waiter, as_it_is);
-      const auto after = gathered_at(waiter, extended);
-      if (before && after && after->unix_ms <= before->unix_ms) continue;
-      return fail(ErrorCode::busy,
-                  "it would delay {}, who came first and for whom its devices are gathered; start "
-                  "it anew with more time",
-                  local_user_name(waiter.uid));
-    }
-    return {};
-  }
-
-  /// A user whose hours are used up gets no more of them in this way.
-  static Result<void> is_allowed(const Context& context) {
-    const auto policy = context.policy();
-    if (!policy) return std::unexpected(policy.error());
-    if (!*policy || !(*policy)->hours_used) return {};
-    const auto& most = (*policy)->of(::geteuid()).hours_at_most;
-    const auto own = (*policy)->hours_used->find(::geteuid());
-    if (!most || own == (*policy)->hours_used->end() || own->second < *most) return {};
-    return fail(ErrorCode::no_permission,
-                "this user has used {} of the {} GPU-hours that the policy allows within "
-                "30 days",
-                fmt::format("{:.0f}", own->second), *most);
   }
 
   std::string name_;
