@@ -4,10 +4,8 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <limits>
 
 #include "app/detached_wait.h"
 #include "app/live.h"
@@ -16,7 +14,6 @@
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/process.h"
-#include "base/process_stat.h"
 #include "base/sentence.h"
 #include "base/signals.h"
 #include "base/text.h"
@@ -25,81 +22,13 @@
 #include "run/adopted_run.h"
 #include "run/cap.h"
 #include "run/inside.h"
+#include "run/job_by_hand.h"
 #include "run/run_manifest.h"
 #include "run/tree.h"
-#include "snapshot/process_claims.h"
-#include "snapshot/questions.h"
 
 namespace berth {
 
 namespace {
-
-/// The job by hand, as a claim that nobody has made yet.
-struct Found {
-  Claim claim;
-  Fd life;  // readable once it has ended
-};
-
-/// invalid, no_permission: why it cannot be claimed.
-Result<Found> find_job(const std::string& word) {
-  const auto number = parse_unsigned(word);
-  if (!number || *number == 0 || *number > std::numeric_limits<pid_t>::max()) {
-    return fail(ErrorCode::invalid, "\"{}\" is no process's number", printable(word));
-  }
-  const auto pid = static_cast<pid_t>(*number);
-  auto life = open_pidfd(pid);
-  if (!life && life.error().code() == ErrorCode::not_found) {
-    return fail(ErrorCode::not_found, "there is no process {}", pid);
-  }
-  if (!life) return std::unexpected(std::move(life).error());
-  const auto process = identify_process(pid);
-  if (!process) return std::unexpected(process.error());
-  if (user_of(pid, "/proc") != ::getuid()) {
-    return fail(ErrorCode::no_permission,
-                "process {} is another user's: only they can claim devices for it", pid);
-  }
-  // From here on it is that process: had it ended, its number could be another's.
-  if (wait_readable({life->get()}, Duration(0)).front()) {
-    return fail(ErrorCode::not_found, "process {} has ended", pid);
-  }
-  // In a container number 1 may be the job; here it has started everybody's.
-  const auto started = pid == 1 ? descendants_of(1, "/proc") : std::vector<ProcessId>();
-  if (std::ranges::find(started, ::getpid(), &ProcessId::pid) != started.end()) {
-    return fail(ErrorCode::invalid,
-                "process 1 is no job: it has started all others, this command too");
-  }
-  Found found{.life = *std::move(life)};
-  found.claim.keeper = *process;
-  found.claim.job = *process;
-  return found;
-}
-
-/// The one of these leases that the process is under already; null: none.
-const Claim* lease_of(pid_t pid, const std::vector<Claim>& claims) {
-  // No look has it where it is on no device.
-  const Snapshot here{.processes = {{.id = {.pid = pid}, .ancestors = ancestors_of(pid, "/proc")}}};
-  if (const Claim* claim = ProcessClaims(here, claims).of(pid)) return claim;
-  const auto is_it = [&](const ProcessId& one) { return one.pid == pid; };
-  const auto named = std::ranges::find_if(claims, [&](const Claim& claim) {
-    return !claim.run.empty() &&
-           std::ranges::any_of(processes_named_for(claim.run, ::getpid(), "/proc"), is_it);
-  });
-  return named == claims.end() ? nullptr : &*named;
-}
-
-/// The devices that it and what it started compute on, as the driver tells.
-std::vector<const Device*> devices_of(const Claim& claim, const Snapshot& snapshot) {
-  const auto own = descendants_of(claim.job->pid, "/proc");
-  std::vector<const Device*> devices;
-  for (const GpuProcess& use : snapshot.gpu_processes) {
-    const bool is_own =
-        use.pid == claim.job->pid || std::ranges::find(own, use.pid, &ProcessId::pid) != own.end();
-    const Device* device = find_device(use.device, snapshot);
-    const bool is_new = std::ranges::find(devices, device) == devices.end();
-    if (is_own && !is_background(use) && device != nullptr && is_new) devices.push_back(device);
-  }
-  return devices;
-}
 
 class ClaimVerb final : public Verb {
  public:
@@ -144,7 +73,7 @@ class ClaimVerb final : public Verb {
   }
 
   int claim_and_keep(Context& context, const LetGo& let_go) {
-    auto found = find_job(pid_);
+    auto found = find_job_by_hand(pid_);
     if (!found) return refused(found.error());
     auto opened = context.open_ledger();
     if (!opened) return refused(opened.error());
@@ -158,7 +87,7 @@ class ClaimVerb final : public Verb {
     }
     const auto seen = context.look_without_claims(Depth::placement);
     if (!seen) return refused(seen.error());
-    const auto devices = devices_of(found->claim, *seen);
+    const auto devices = devices_of_job(found->claim.job->pid, *seen);
     if (devices.empty()) {
       return refused(Error(ErrorCode::not_found,
                            "neither process {} nor what it started computes on a device now",
@@ -186,7 +115,8 @@ class ClaimVerb final : public Verb {
   }
 
   Result<std::variant<Acquired, NotAcquired>> take(Context& context, Ledger& ledger,
-                                                   const Found& found, const RunOptions& options,
+                                                   const JobByHand& found,
+                                                   const RunOptions& options,
                                                    Manifest& manifest) const {
     auto cap = cap_of_running_program(options.job);
     if (!cap) return std::unexpected(std::move(cap).error());
@@ -218,7 +148,7 @@ class ClaimVerb final : public Verb {
   }
 
   /// Until the job ends.
-  int keep(Acquired& got, const Ledger& ledger, const Found& found, RunOptions options,
+  int keep(Acquired& got, const Ledger& ledger, const JobByHand& found, RunOptions options,
            const RunServices& services, Manifest manifest, const LetGo& let_go) {
     note_given(got, manifest);
     const std::string id = manifest.id;
