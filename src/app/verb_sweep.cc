@@ -2,12 +2,10 @@
 // ordinary detached runs with names of their own. So whatever is killed, the same command finds
 // them again and goes on.
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <set>
 
 #include "app/records.h"
@@ -16,7 +14,6 @@
 #include "app/verb.h"
 #include "base/fd.h"
 #include "base/line_buffer.h"
-#include "base/lock.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "base/tr.h"
@@ -87,7 +84,7 @@ class SweepVerb final : public Verb {
     if (!records) return report(records.error(), usage_code());
     records_ = *std::move(records);
     name_sweep(command);
-    auto alone = only_one();
+    auto alone = SweepLocks::take(records_, name_);
     if (!alone) return report(alone.error(), usage_code());
     locks_ = *std::move(alone);
     const InterruptNote interrupt;
@@ -148,45 +145,12 @@ class SweepVerb final : public Verb {
     name_.sweep = sweep_id(parameters_, words, read_link("/proc/self/cwd").value_or(""));
   }
 
-  /// Two sweeps at once would each start the points that the other has not started yet. One byte of
-  /// one file is this sweep's while this process lives. Nothing is left behind that could hold up
-  /// the next. Without locks it goes on. busy: the same sweep runs.
-  [[nodiscard]] Result<Fd> only_one() const {
-    Fd file = open_locks();
-    const auto taken = take_ofd_lock(file.get(), byte_of_sweep());
-    if (taken || taken.error().code() != ErrorCode::busy) return file;
-    return fail(ErrorCode::busy,
-                "sweep: this very sweep is under way already: the same words in the same folder. "
-                "It starts the points that are left; `berth runs` lists them");
-  }
-
-  /// Not open: none can be had.
-  [[nodiscard]] Fd open_locks() const {
-    if (!make_directories(records_, 0700)) return {};
-    auto file = open_fd(records_ + "/sweeps.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    return file ? *std::move(file) : Fd();
-  }
-  [[nodiscard]] LockRange byte_of_sweep() const {
-    const auto id = std::strtoull(name_.sweep.c_str(), nullptr, 16);
-    return {.start = static_cast<off_t>(id >> 2U), .length = 1};
-  }
-  /// A sweep that starts a point holds this one until the point has a record.
-  [[nodiscard]] LockRange byte_of_start() const {
-    constexpr off_t behind_all_sweeps = off_t{1} << 62U;
-    return {.start = behind_all_sweeps + byte_of_sweep().start, .length = 1};
-  }
-
-  [[nodiscard]] bool is_being_started() const {
-    const auto found = find_ofd_lock(locks_.get(), byte_of_start());
-    return found && *found;
-  }
-
   /// A launcher that a killed sweep started for a point may not have ended yet. Only its end shows
   /// whether that point was started. 0, or the signal that came.
   int await_no_start(Context& context) const {
     Clock& clock = context.clock();
     const Instant told_at = clock.now() + patience_with_the_killed;
-    for (bool is_told = false; is_being_started() && InterruptNote::signal() == 0;) {
+    for (bool is_told = false; locks_.is_being_started() && InterruptNote::signal() == 0;) {
       if (!is_told && clock.now() > told_at) {
         complain(tr("sweep: the start of a point was ended and does not end; waiting for it"));
         is_told = true;
@@ -214,7 +178,7 @@ class SweepVerb final : public Verb {
         std::ranges::any_of(rows_, [](const SweepRow& row) { return !row.run; });
     int failure = 0;
     while (true) {
-      read_again(context.clock().wall_now());
+      read_again(rows_, records_, context.clock().wall_now());
       if (failure == 0 && InterruptNote::signal() == 0) failure = start_more(context, needs_wait);
       const SweepCount count = count_of(rows_);
       if (told != count) tell_progress(context, count);
@@ -246,21 +210,6 @@ class SweepVerb final : public Verb {
     return count_of(rows_).badly == 0 ? exit_code::ok : exit_code::failed;
   }
 
-  void read_again(WallTime now) {
-    bool is_any_to_follow = false;
-    for (SweepRow& row : rows_) {
-      if (!row.run) continue;
-      if (is_open(row)) {
-        if (auto read = read_run(row.run->directory, row.run->owner)) row.run = *std::move(read);
-      }
-      note_state(row, now);
-      is_any_to_follow = is_any_to_follow || row.starts_again;
-    }
-    // One that was started again goes on under the id of its last start.
-    const auto list = is_any_to_follow ? list_runs(records_) : Result<RunList>(RunList());
-    if (list) follow_starts(rows_, list->runs, now);
-  }
-
   /// 0: as many as may be are under way; else what the start of one exited with.
   int start_more(Context& context, bool needs_wait) {
     const SweepCount count = count_of(rows_);
@@ -285,7 +234,7 @@ class SweepVerb final : public Verb {
     auto answer = ask_to_start(context, words);
     if (!answer) return report(answer.error(), usage_code());
     const std::string id(trimmed(answer->out));
-    auto run = answer->exit == Exit{} ? load_run(records_, id) : started_all_the_same(context);
+    auto run = answer->exit == Exit{} ? load_run(records_, id) : await_start(context);
     if (run) {
       rows_[point].run = *std::move(run);
       return 0;
@@ -298,8 +247,8 @@ class SweepVerb final : public Verb {
 
   /// What it says is told at once; a signal ends it, as long as there is no record of it.
   Result<ChildAnswer> ask_to_start(Context& context, std::vector<std::string> words) {
-    Fd lock = open_locks();
-    if (take_ofd_lock(lock.get(), byte_of_start())) {
+    const Fd lock = locks_.hold_start();
+    if (lock.is_open()) {
       words.insert(words.begin() + 4, "--start-lock=" + std::to_string(lock.get()));
     }
     const std::vector<std::string> globals = context.typed_globals();
@@ -339,19 +288,15 @@ class SweepVerb final : public Verb {
   }
 
   /// One that was ended at its start: it may have come as far as its record, and goes on then.
-  Result<RunRecord> started_all_the_same(Context& context) {
+  Result<RunRecord> await_start(Context& context) {
     Clock& clock = context.clock();
     const Instant deadline = clock.now() + patience_with_the_killed;
-    while (is_being_started() && clock.now() < deadline) {
+    while (locks_.is_being_started() && clock.now() < deadline) {
       clock.wait_until(clock.now() + std::chrono::milliseconds(5));
     }
     auto list = list_runs(records_);
     if (!list) return std::unexpected(std::move(list).error());
-    for (RunRecord& run : list->runs) {  // the newest first
-      if (sweep_name_in(run.manifest.spec_of("name")) == name_ && !is_over(run)) {
-        return std::move(run);
-      }
-    }
+    if (auto run = started_all_the_same(name_, list->runs)) return *std::move(run);
     return fail(ErrorCode::not_found, "");
   }
 
@@ -381,7 +326,7 @@ class SweepVerb final : public Verb {
   std::vector<SweepRow> rows_;
   std::string records_;
   SweepName name_;
-  Fd locks_;
+  SweepLocks locks_;
   std::set<std::string> said_before_;  // lines, of the starts before
   std::set<std::string> said_now_;
   bool is_said_before_ = false;  // the sentence that is passed on

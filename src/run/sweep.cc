@@ -1,13 +1,16 @@
 #include "run/sweep.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <utility>
 
+#include "base/lock.h"
 #include "base/process.h"
 #include "base/text.h"
 
@@ -181,6 +184,46 @@ std::optional<SweepName> sweep_name_in(std::string_view text) {
   return SweepName{std::string(text.substr(prefix.size(), dot - prefix.size())), *time, *point};
 }
 
+namespace {
+
+/// Not open: none can be had.
+Fd open_locks(const std::string& records) {
+  if (!make_directories(records, 0700)) return {};
+  auto file = open_fd(records + "/sweeps.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  return file ? *std::move(file) : Fd();
+}
+
+/// A sweep that starts a point holds this one until the point has a record.
+LockRange byte_of_start(off_t byte_of_sweep) {
+  constexpr off_t behind_all_sweeps = off_t{1} << 62U;
+  return {.start = behind_all_sweeps + byte_of_sweep, .length = 1};
+}
+
+}  // namespace
+
+SweepLocks::SweepLocks(std::string records, off_t byte)
+    : records_(std::move(records)), byte_(byte), file_(open_locks(records_)) {}
+
+Result<SweepLocks> SweepLocks::take(const std::string& records, const SweepName& name) {
+  const auto id = std::strtoull(name.sweep.c_str(), nullptr, 16);
+  SweepLocks locks(records, static_cast<off_t>(id >> 2U));
+  const auto taken = take_ofd_lock(locks.file_.get(), {.start = locks.byte_, .length = 1});
+  if (taken || taken.error().code() != ErrorCode::busy) return locks;
+  return fail(ErrorCode::busy,
+              "sweep: this very sweep is under way already: the same words in the same folder. "
+              "It starts the points that are left; `berth runs` lists them");
+}
+
+Fd SweepLocks::hold_start() const {
+  Fd file = open_locks(records_);
+  return take_ofd_lock(file.get(), byte_of_start(byte_)) ? std::move(file) : Fd();
+}
+
+bool SweepLocks::is_being_started() const {
+  const auto found = find_ofd_lock(file_.get(), byte_of_start(byte_));
+  return found && *found;
+}
+
 bool is_over(const RunRecord& run) {
   return run.state == RunState::ended || run.state == RunState::end_unknown;
 }
@@ -216,6 +259,29 @@ bool is_open(const SweepRow& row) {
   constexpr int enough_looks = 5;
   if (row.run->state == RunState::end_unknown) return row.unknown_looks < enough_looks;
   return !is_over(*row.run) || row.starts_again;
+}
+
+void read_again(std::vector<SweepRow>& rows, const std::string& records, WallTime now) {
+  bool is_any_to_follow = false;
+  for (SweepRow& row : rows) {
+    if (!row.run) continue;
+    if (is_open(row)) {
+      if (auto read = read_run(row.run->directory, row.run->owner)) row.run = *std::move(read);
+    }
+    note_state(row, now);
+    is_any_to_follow = is_any_to_follow || row.starts_again;
+  }
+  // One that was started again goes on under the id of its last start.
+  const auto list = is_any_to_follow ? list_runs(records) : Result<RunList>(RunList());
+  if (list) follow_starts(rows, list->runs, now);
+}
+
+std::optional<RunRecord> started_all_the_same(const SweepName& name,
+                                              const std::vector<RunRecord>& runs) {
+  const auto found = std::ranges::find_if(runs, [&](const RunRecord& run) {
+    return sweep_name_in(run.manifest.spec_of("name")) == name && !is_over(run);
+  });
+  return found == runs.end() ? std::nullopt : std::optional(*found);
 }
 
 SweepCount count_of(const std::vector<SweepRow>& rows) {

@@ -1,6 +1,8 @@
 #pragma once
-// A sweep: one command for each point of a grid of parameters, and what becomes of each. Pure;
-// app/verb_sweep.cc starts them.
+// A sweep: one command for each point of a grid of parameters, and what becomes of each. Pure, but
+// for its locks and read_again(). app/verb_sweep.cc starts the points.
+
+#include <sys/types.h>
 
 #include <cstddef>
 #include <optional>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/result.h"
 #include "place/job_spec.h"
 #include "record/run_record.h"
@@ -56,6 +59,27 @@ struct SweepName {
 /// Nothing: some other run's name.
 [[nodiscard]] std::optional<SweepName> sweep_name_in(std::string_view text);
 
+/// What keeps a sweep from being under way twice: two would each start the points that the other
+/// has not started yet. It is one byte of one file, as long as this process lives. So nothing is
+/// left behind that could hold up the next. Where locks cannot be had it goes on without.
+class SweepLocks {
+ public:
+  SweepLocks() = default;  // of no sweep
+  /// busy: the same sweep runs. `records`: where the file stands.
+  [[nodiscard]] static Result<SweepLocks> take(const std::string& records, const SweepName& name);
+  /// For a start of a point, to be held until the point has a record. Not open: it cannot be had.
+  [[nodiscard]] Fd hold_start() const;
+  /// Whether somebody holds that.
+  [[nodiscard]] bool is_being_started() const;
+
+ private:
+  SweepLocks(std::string records, off_t byte);
+
+  std::string records_;
+  off_t byte_ = 0;  // the sweep's
+  Fd file_;
+};
+
 /// A point and what became of it.
 struct SweepRow {
   const SweepPoint* point = nullptr;
@@ -84,6 +108,12 @@ void follow_starts(std::vector<SweepRow>& rows, const std::vector<RunRecord>& ru
 void note_state(SweepRow& row, WallTime now);
 /// Whether its run may still change.
 [[nodiscard]] bool is_open(const SweepRow& row);
+/// Reads the runs that may have changed since the last look from their records.
+void read_again(std::vector<SweepRow>& rows, const std::string& records, WallTime now);
+/// A run of that name that goes on: its start was ended, and had come as far as its record.
+/// `runs`: the newest first.
+[[nodiscard]] std::optional<RunRecord> started_all_the_same(const SweepName& name,
+                                                            const std::vector<RunRecord>& runs);
 
 /// What of earlier times through is started again: what was cut short and so has no result; with it
 /// what ended badly; all of it.

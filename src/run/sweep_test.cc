@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/temporary_directory.h"
+#include "record/record_writer.h"
 #include "snapshot/builder.h"
 
 namespace berth {
@@ -165,6 +167,100 @@ TEST(SweepRows, StartAgainWhatWasCutShortAndWhatFailedOnlyIfAsked) {
   SweepName next;
   EXPECT_THAT(taken(runs, StartAgain::all, &next), ElementsAre("", "", ""));
   EXPECT_EQ(next.time, 2U);
+}
+
+/// A run under way, with its record.
+RecordWriter begun(const std::string& records, const std::string& id, const std::string& retry_of) {
+  Manifest manifest = run_of(id, retry_of).manifest;
+  manifest.machine_id = own_machine_id();
+  manifest.boot_id = own_boot_id();
+  manifest.started = looked_at;
+  auto writer = RecordWriter::create(records, manifest);
+  EXPECT_TRUE(writer) << writer.error().message();
+  return *std::move(writer);
+}
+
+TEST(SweepRows, AreReadAgainWhileTheyMayChangeAndFollowedToTheirNextStart) {
+  const TemporaryDirectory records;
+  const RecordWriter well = begun(records.path(), "20251121-014946-aaaaaa", "");
+  const RecordWriter died = begun(records.path(), "20251121-014946-bbbbbb", "");
+  std::vector<SweepRow> rows(3);  // the last was not started
+  rows[0].run = *read_run(well.directory());
+  rows[1].run = *read_run(died.directory());
+  read_again(rows, records.path(), looked_at);
+  EXPECT_EQ(count_of(rows).running, 2U);
+
+  ASSERT_TRUE(well.write_end({.at = looked_at, .because = ""}));
+  RunEnd of_memory{.at = looked_at, .exit = {.code = 1}, .because = ""};
+  of_memory.died_of = out_of_gpu_memory;
+  ASSERT_TRUE(died.write_end(of_memory));
+  const RecordWriter next =
+      begun(records.path(), "20251121-014947-cccccc", "20251121-014946-bbbbbb");
+  read_again(rows, records.path(), looked_at);
+  EXPECT_EQ(count_of(rows), (SweepCount{.all = 3, .ended = 1, .running = 1}));
+  EXPECT_EQ(rows[1].run->manifest.id, "20251121-014947-cccccc");
+
+  ASSERT_TRUE(write_end_into(well.directory(), of_memory));
+  read_again(rows, records.path(), looked_at);
+  EXPECT_EQ(count_of(rows).ended, 1U) << "one that has ended is not read again";
+}
+
+TEST(SweepRows, HaveTheRunWhoseStartWasEndedIfThatGoesOn) {
+  const SweepName name{.sweep = "a1", .time = 2, .point = 1};
+  RunRecord goes_on = named(name, 0);
+  goes_on.state = RunState::running;
+  goes_on.manifest.id = "goes on";
+  RunRecord other = named({.sweep = "a1", .time = 1, .point = 1}, 0);
+  other.state = RunState::running;
+  const auto found = started_all_the_same(name, {other, named(name, 0), goes_on});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->manifest.id, "goes on");
+  EXPECT_FALSE(started_all_the_same(name, {other, named(name, 0)}));
+}
+
+// --- locks
+
+const SweepName one_sweep{.sweep = "0123456789abcdef"};
+const SweepName other_sweep{.sweep = "fedcba9876543210"};
+
+TEST(SweepLocks, LetTheSameSweepBeUnderWayOnce) {
+  const TemporaryDirectory folder;
+  const std::string records = folder / "state";
+  {
+    const auto first = SweepLocks::take(records, one_sweep);
+    ASSERT_TRUE(first) << first.error().message();
+    const auto second = SweepLocks::take(records, {.sweep = one_sweep.sweep, .time = 2});
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code(), ErrorCode::busy);
+    EXPECT_TRUE(SweepLocks::take(records, other_sweep));
+  }
+  EXPECT_TRUE(SweepLocks::take(records, one_sweep)) << "nothing of the first is left behind";
+}
+
+TEST(SweepLocks, ShowTheNextOneThatAPointIsBeingStarted) {
+  const TemporaryDirectory folder;
+  Fd start;
+  {
+    const auto killed = SweepLocks::take(folder.path(), one_sweep);
+    ASSERT_TRUE(killed) << killed.error().message();
+    EXPECT_FALSE(killed->is_being_started());
+    start = killed->hold_start();
+    EXPECT_TRUE(start.is_open());
+  }
+  const auto next = SweepLocks::take(folder.path(), one_sweep);
+  ASSERT_TRUE(next) << next.error().message();
+  EXPECT_TRUE(next->is_being_started());
+  EXPECT_FALSE(next->hold_start().is_open());
+  EXPECT_FALSE(SweepLocks::take(folder.path(), other_sweep)->is_being_started());
+  start.close();
+  EXPECT_FALSE(next->is_being_started());
+}
+
+TEST(SweepLocks, AreDoneWithoutWhereNoneCanBeHad) {
+  const auto none = SweepLocks::take("/dev/null/state", one_sweep);
+  ASSERT_TRUE(none) << none.error().message();
+  EXPECT_FALSE(none->is_being_started());
+  EXPECT_FALSE(none->hold_start().is_open());
 }
 
 TEST(SweepAtATime, IsAsManyAsTheDevicesCarry) {
