@@ -4,51 +4,14 @@
 
 #include "app/verb.h"
 #include "base/fd.h"
-#include "base/json_archive.h"
-#include "base/text.h"
 #include "base/tr.h"
 #include "config/config_files.h"
 #include "run/isolate_check.h"
+#include "view/isolate_text.h"
 
 namespace berth {
 
 namespace {
-
-std::string_view word_of(IsolationCheck::Answer answer) {
-  switch (answer) {
-    case IsolationCheck::Answer::yes:
-      return tr("yes");
-    case IsolationCheck::Answer::no:
-      return tr("no");
-    case IsolationCheck::Answer::unknown:
-      return tr("cannot be shown");
-  }
-  return {};
-}
-
-std::string render(const IsolationReport& report) {
-  std::string text(tr("Can an isolated job …"));
-  text += "\n";
-  for (const IsolationCheck& check : report.checks) {
-    text +=
-        trf("  {}: {} ({})", tr(check.title), word_of(check.answer), check.detail.shown()) + "\n";
-  }
-  for (const Sentence& cost : report.costs) text += trf("What it costs: {}", cost.shown()) + "\n";
-  return text;
-}
-
-std::string json_of(const IsolationReport& report) {
-  return write_json(JsonLayout::indented, [&](Archive& archive) {
-    archive.derived("berth_isolate", 1);
-    archive.derived("is_well", report.is_well());
-    archive.derived_list("checks", report.checks, [&](const IsolationCheck& check) {
-      archive.derived("name", check.name);
-      archive.derived("answer", name_of(check.answer));
-      archive.derived("detail", check.detail, Form::plain);
-    });
-    archive.derived("costs", report.costs);
-  });
-}
 
 class IsolateVerb final : public Verb {
  public:
@@ -85,7 +48,7 @@ class IsolateVerb final : public Verb {
       const auto noted = note_isolation_check(context.machine_configuration(), report.is_well());
       if (!noted) complain(noted.error().shown());
     }
-    print(json_ ? json_of(report) + "\n" : render(report));
+    print(json_ ? isolation_json(report) + "\n" : render_isolation(report));
     return report.is_well() ? exit_code::ok : exit_code::failed;
   }
 

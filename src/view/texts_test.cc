@@ -10,6 +10,7 @@
 #include "base/sentence.h"
 #include "base/text.h"
 #include "view/example_server.h"
+#include "view/isolate_text.h"
 #include "view/leases_text.h"
 #include "view/placement_text.h"
 #include "view/runs_text.h"
@@ -359,6 +360,34 @@ TEST(RunTexts, OfARunOnTheCpuClaimNoMoreThanWasSeen) {
   seen.device_files_open = std::uint64_t{2};
   EXPECT_THAT(kept_off_texts(seen), ElementsAre("processes that had a GPU device file open: 2",
                                                 "none of its processes was on a GPU (3 samples)"));
+}
+
+IsolationReport isolation_report() {
+  using Answer = IsolationCheck::Answer;
+  IsolationReport report;
+  report.checks = {{Answer::yes, "new_files", "write a new file", Sentence("/tmp")},
+                   {Answer::no, "move_files", "move files", Sentence("no permission")},
+                   {Answer::unknown, "own_device", "open its own", Sentence("there is none")}};
+  report.costs = {Sentence("it cannot use sudo")};
+  return report;
+}
+
+TEST(IsolateText, SaysOfEachThingWhetherItCanBeDoneAndWhatItCosts) {
+  EXPECT_EQ(render_isolation(isolation_report()),
+            "Can an isolated job …\n"
+            "  write a new file: yes (/tmp)\n"
+            "  move files: no (no permission)\n"
+            "  open its own: cannot be shown (there is none)\n"
+            "What it costs: it cannot use sudo\n");
+}
+
+TEST(IsolateText, AsJsonHasTheWordsForPrograms) {
+  const std::string text = isolation_json(isolation_report());
+  for (const char* part :
+       {"\"berth_isolate\": 1", "\"is_well\": false", "\"name\": \"move_files\"",
+        "\"answer\": \"unknown\"", "\"detail\": \"no permission\"", "\"it cannot use sudo\""}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
 }
 
 }  // namespace
