@@ -332,6 +332,7 @@ Result<PlaceLimits> inherited_limits(const Context& context, const Snapshot& sna
   if (!*visible) return limits;
   for (const Sentence& remark : (*visible)->remarks) complain(remark.shown());
   limits.visible = std::move((*visible)->devices);
+  limits.hidden_by = std::move((*visible)->hidden_by);
   if (is_inside || cards) limits.visible_by = VisibleBy::lease;
   return limits;
 }

@@ -342,7 +342,7 @@ Placement place(const Snapshot& snapshot, const Request& request, const PlaceLim
     if (refusal) {
       if (refusal->rule == Rule::not_visible && limits.visible_by == VisibleBy::variable) {
         if (++placement.hidden_by_variable == 1) {
-          placement.hiding_variable = facts_of(device.kind).visible_variable;
+          placement.hiding_variable = hiding_variable(limits, device);
         }
       }
       placement.refused.push_back(std::move(*refusal));
@@ -352,6 +352,11 @@ Placement place(const Snapshot& snapshot, const Request& request, const PlaceLim
   }
   placement.variable_hides_all =
       limits.visible && limits.visible->empty() && limits.visible_by == VisibleBy::variable;
+  if (placement.variable_hides_all && placement.hiding_variable.empty()) {
+    // Each is refused for more than that. Where there is no device, CUDA's variable alone is read.
+    placement.hiding_variable = limits.hidden_by.empty() ? facts_of(unnamed_vendor).visible_variable
+                                                         : limits.hidden_by.begin()->second;
+  }
   placement.possible = request.devices > 0 && is_possible(snapshot, may_serve, request.devices) &&
                        can_be_together(snapshot, may_serve, request);
   choose(std::move(candidates), request, snapshot, placement);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -91,8 +92,8 @@ struct Placement {
   bool possible = true;
   /// How many were refused for an inherited variable alone, which may be set by mistake.
   std::size_t hidden_by_variable = 0;
-  /// Its name: another maker's devices have another.
-  std::string_view hiding_variable = "CUDA_VISIBLE_DEVICES";
+  /// Its name, of several the first device's; empty: none hides a device.
+  std::string_view hiding_variable = {};
   /// That variable shows no device at all.
   bool variable_hides_all = false;
   /// The makers among which somebody has to choose (Rule::kind_not_said); else empty.
@@ -102,8 +103,8 @@ struct Placement {
 /// What a claim of it takes.
 [[nodiscard]] std::vector<ClaimedDevice> taken_by(const Placement& placement);
 
-/// What limits the devices that may be given. The variable CUDA_VISIBLE_DEVICES, which the user can
-/// unset, or the lease around the user.
+/// What limits the devices that may be given. Variables, which the user can unset, or the lease
+/// around the user.
 enum class VisibleBy { variable, lease };
 
 /// A device that an earlier waiter will take or gathers.
@@ -114,10 +115,12 @@ struct Kept {
 
 /// What limits the choice besides the request itself.
 struct PlaceLimits {
-  /// Only these devices may be given (inherited CUDA_VISIBLE_DEVICES, the lease we are inside of);
+  /// Only these devices may be given (inherited variables, the lease we are inside of);
   /// nothing: all.
   std::optional<std::vector<DeviceId>> visible;
   VisibleBy visible_by = VisibleBy::variable;
+  /// VisibleDevices::hidden_by: of a device that came later nothing is said.
+  std::map<DeviceId, std::string_view> hidden_by = {};
   /// The administrator's rules, and whose request it is; null: none.
   const Policy* policy = nullptr;
   uid_t uid = 0;

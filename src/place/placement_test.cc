@@ -413,6 +413,27 @@ TEST(Place, SaysWhetherTheVariableOrTheLeaseKeepsADeviceOut) {
   EXPECT_EQ(by_lease.hidden_by_variable, 0U);
 }
 
+TEST(Place, NamesTheVariableThatIsSet) {
+  const auto amd = [](Device& device) { device.kind = DeviceKind::amd_gpu; };
+  const Snapshot host = SnapshotBuilder().gpu("A", 8_GiB).with(amd).build();
+  const PlaceLimits limits{.visible = std::vector<DeviceId>(),
+                           .hidden_by = {{DeviceId("A"), "HIP_VISIBLE_DEVICES"}}};
+  const Placement got = place(host, Request{}, limits);
+  EXPECT_EQ(refusal(got).text.english(), "not in HIP_VISIBLE_DEVICES");
+  EXPECT_EQ(got.hiding_variable, "HIP_VISIBLE_DEVICES");
+  EXPECT_TRUE(got.variable_hides_all);
+}
+
+TEST(Place, NamesTheVariableAlsoWhereEachDeviceIsRefusedForMore) {
+  const Snapshot lost =
+      SnapshotBuilder().gpu("A", 8_GiB).with([](Device& device) { device.lost = true; }).build();
+  PlaceLimits none{.visible = std::vector<DeviceId>(),
+                   .hidden_by = {{DeviceId("A"), "HIP_VISIBLE_DEVICES"}}};
+  EXPECT_EQ(place(lost, Request{}, none).hiding_variable, "HIP_VISIBLE_DEVICES");
+  none.hidden_by.clear();
+  EXPECT_EQ(place(Snapshot{}, Request{}, none).hiding_variable, "CUDA_VISIBLE_DEVICES");
+}
+
 TEST(Place, AsksTheChipForWhatTheJobNeeds) {
   const auto capability = [](int major, int minor) {
     return [=](Device& d) { d.compute_capability = ComputeCapability{major, minor}; };

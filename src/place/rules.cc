@@ -105,7 +105,7 @@ Verdict allowed(const Case& asked) {
     return refuse(
         device, Rule::not_visible,
         asked.limits.visible_by == VisibleBy::variable
-            ? sentence("not in {}", facts_of(device.kind).visible_variable)
+            ? sentence("not in {}", hiding_variable(asked.limits, device))
             : sentence("not among the devices of the lease or Slurm job this runs inside of"),
         false);
   }

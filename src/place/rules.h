@@ -9,6 +9,7 @@
 
 #include "place/occupancy.h"
 #include "place/placement.h"
+#include "snapshot/device_kind.h"
 
 namespace berth {
 
@@ -49,6 +50,13 @@ struct Idleness {
 /// "85" of 85.4 %.
 [[nodiscard]] inline std::string whole_number(Percent share) {
   return fmt::format("{:.0f}", share.count());
+}
+
+/// The variable that keeps the device out, where one does (VisibleBy::variable).
+[[nodiscard]] inline std::string_view hiding_variable(const PlaceLimits& limits,
+                                                      const Device& device) {
+  const auto found = limits.hidden_by.find(device.id);
+  return found != limits.hidden_by.end() ? found->second : facts_of(device.kind).visible_variable;
 }
 
 [[nodiscard]] Refusal refuse(const Device& device, Rule rule, Sentence text,

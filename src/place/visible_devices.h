@@ -2,6 +2,7 @@
 // CUDA_VISIBLE_DEVICES exactly: read what others wrote by CUDA's own rules, write what programs
 // understand. Each rule is a test in visible_devices_test.cc.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ struct VisibleDevices {
   /// Where there are remarks: the list as probably meant, of existing devices that nobody else is
   /// on. Else the first such device. Empty: there is none, or it cannot be told.
   std::string corrected;
+  /// Which variable hides each device that is not shown: devices_left_by() says it.
+  std::map<DeviceId, std::string_view> hidden_by = {};
   friend bool operator==(const VisibleDevices&, const VisibleDevices&) = default;
 };
 

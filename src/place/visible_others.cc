@@ -201,7 +201,10 @@ class Left {
       return device == nullptr || is_counted_with(facts, *device);
     });
     for (const Device& device : snapshot_.devices) {
-      if (is_counted_with(facts, device)) limited_.push_back(&device);
+      if (!is_counted_with(facts, device)) continue;
+      limited_.push_back(&device);
+      // What the first has hidden the second does not count.
+      if (!is_listed(visible, device)) left_.hidden_by.emplace(device.id, variable);
     }
     for (DeviceId& id : visible.devices) left_.devices.push_back(std::move(id));
     for (const Sentence& remark : visible.remarks) {

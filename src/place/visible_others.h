@@ -69,7 +69,8 @@ struct VisibleVariable {
                                                     const Snapshot& snapshot);
 
 /// What they leave of all devices: of a maker whose variable is not set, all. Nothing: none of them
-/// is set. invalid: as parse_visible_devices(). Remarks begin with the variable's name.
+/// is set. invalid: as parse_visible_devices(). Remarks begin with the variable's name. Each hidden
+/// device has the name of the variable that hides it.
 [[nodiscard]] Result<std::optional<VisibleDevices>> devices_left_by(const VisibleSettings& settings,
                                                                     const Snapshot& snapshot,
                                                                     std::string_view user = {});

@@ -166,6 +166,24 @@ TEST(DevicesLeft, HipReadsCudasVariableWhereThereIsNoneOfNvidias) {
   EXPECT_THAT(ids(**visible), ElementsAre("GPU-bb22"));
 }
 
+TEST(DevicesLeft, EachHiddenOneHasTheNameOfWhatHidesIt) {
+  const auto hidden_by = [](const VisibleSettings& settings) {
+    std::vector<std::pair<std::string, std::string>> found;
+    for (const auto& [id, name] : devices_left_by(settings, three_of_amd()).value()->hidden_by) {
+      found.emplace_back(id.text(), name);
+    }
+    return found;
+  };
+  EXPECT_THAT(hidden_by({{"HIP_VISIBLE_DEVICES", "0"}}),
+              ElementsAre(Pair("GPU-ab11", "HIP_VISIBLE_DEVICES"),
+                          Pair("GPU-bb22", "HIP_VISIBLE_DEVICES")));
+  EXPECT_THAT(hidden_by({{"CUDA_VISIBLE_DEVICES", "0,1"}}),
+              ElementsAre(Pair("GPU-bb22", "CUDA_VISIBLE_DEVICES")));
+  EXPECT_THAT(hidden_by({{"ROCR_VISIBLE_DEVICES", "1,2"}, {"HIP_VISIBLE_DEVICES", "1"}}),
+              ElementsAre(Pair("GPU-aa00", "ROCR_VISIBLE_DEVICES"),
+                          Pair("GPU-ab11", "HIP_VISIBLE_DEVICES")));
+}
+
 Snapshot two_of_each(std::vector<DeviceKind> kinds) {
   SnapshotBuilder host;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
