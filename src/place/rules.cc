@@ -6,7 +6,6 @@
 #include <array>
 
 #include "base/text.h"
-#include "place/key_text.h"
 #include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
@@ -227,46 +226,6 @@ Verdict too_small(const Case& asked) {
                 false);
 }
 
-/// A capability that is not known because reading failed may be known next time.
-Verdict capable(const Case& asked, ComputeCapability least, Rule rule, const Sentence& wanted_for) {
-  const auto& has = asked.device.compute_capability;
-  if (!has.get()) {
-    return refuse(asked.device, rule,
-                  sentence("compute capability unknown ({}), {} is needed",
-                           Sentence(reason_of(has.why())), wanted_for),
-                  has.why() == Absent::failed);
-  }
-  if (*has.get() >= least) return std::nullopt;
-  return refuse(asked.device, rule,
-                sentence("compute capability {}.{}, {} is needed", has.get()->major,
-                         has.get()->minor, wanted_for),
-                false);
-}
-
-Verdict chip(const Case& asked) {
-  if (asked.request.min_compute) {
-    const ComputeCapability least = *asked.request.min_compute;
-    const auto verdict =
-        capable(asked, least, Rule::too_old, Sentence::as_is(capability_text(least)));
-    if (verdict) return verdict;
-  }
-  for (const Need need : asked.request.needs) {
-    const NeedFacts& facts = facts_of(need);
-    const auto& chip = asked.device.architecture.get();
-    if (chip && chip->starts_with("gfx")) {
-      const bool has_it = std::ranges::any_of(
-          facts.chips, [&](std::string_view name) { return chip->starts_with(name); });
-      if (has_it) continue;
-      return refuse(asked.device, Rule::lacks_feature, sentence("{} has no {}", *chip, facts.word),
-                    false);
-    }
-    const auto verdict = capable(asked, facts.since, Rule::lacks_feature,
-                                 sentence("{} (for {})", capability_text(facts.since), facts.word));
-    if (verdict) return verdict;
-  }
-  return std::nullopt;
-}
-
 Holder holder_of(const Claim& claim) {
   return {claim.user, claim.job ? claim.job->pid : 0, claim.command, claim.since};
 }
@@ -482,7 +441,7 @@ std::optional<Bytes> wanted_bytes(const MemoryShare& share, const Device& device
 
 std::optional<Refusal> refusal_of(const Case& asked) {
   // First what no waiting changes, then the users there, then how busy it is.
-  constexpr std::array rules = {usable,       divided,   allowed,     of_kind,     failed, chip,
+  constexpr std::array rules = {usable,       divided,   allowed,     of_kind,     failed, lacking,
                                 compute_mode, too_small, at_limit,    quiet_hours, leased, in_use,
                                 memory,       reserved,  utilization, idle};
   for (const auto rule : rules) {

@@ -35,6 +35,9 @@ struct Case {
 /// The first rule that refuses the device; nothing where it may be given.
 [[nodiscard]] std::optional<Refusal> refusal_of(const Case& asked);
 
+/// What --min-compute and --need ask of its chip.
+[[nodiscard]] std::optional<Refusal> lacking(const Case& asked);
+
 /// What --idle-for asks; also says by which evidence a device was found idle.
 struct Idleness {
   std::optional<Refusal> refusal;
