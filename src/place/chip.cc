@@ -4,10 +4,15 @@
 
 #include "place/key_text.h"
 #include "place/rules.h"
+#include "snapshot/device_kind.h"
 
 namespace berth {
 
 namespace {
+bool has_no_capability(const Device& device) {
+  return !facts_of(device.kind).has_capability && !device.compute_capability.get();
+}
+
 /// A capability that is not known because reading failed may be known next time.
 std::optional<Refusal> capable(const Case& asked, ComputeCapability least, Rule rule,
                                const Sentence& wanted_for) {
@@ -27,6 +32,10 @@ std::optional<Refusal> capable(const Case& asked, ComputeCapability least, Rule 
 }  // namespace
 
 std::optional<Refusal> lacking(const Case& asked) {
+  if (asked.request.min_compute && has_no_capability(asked.device)) {
+    return refuse(asked.device, Rule::too_old,
+                  sentence("it has no compute capability: leave --min-compute out"), false);
+  }
   if (asked.request.min_compute) {
     const ComputeCapability least = *asked.request.min_compute;
     const auto verdict =
@@ -42,6 +51,11 @@ std::optional<Refusal> lacking(const Case& asked) {
       if (has_it) continue;
       return refuse(asked.device, Rule::lacks_feature, sentence("{} has no {}", *chip, facts.word),
                     false);
+    }
+    if (has_no_capability(asked.device)) {
+      return refuse(asked.device, Rule::lacks_feature,
+                    sentence("whether it has {} is not known: leave --need out", facts.word),
+                    !chip && asked.device.architecture.why() == Absent::failed);
     }
     const auto verdict = capable(asked, facts.since, Rule::lacks_feature,
                                  sentence("{} (for {})", capability_text(facts.since), facts.word));

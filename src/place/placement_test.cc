@@ -455,6 +455,23 @@ TEST(Place, AsksTheChipForWhatTheJobNeeds) {
   EXPECT_EQ(rule_of(newer), "too_old");
 }
 
+TEST(Place, SaysThatAnotherMakersChipIsNotKnownAndNotThatItLacksANumberOfNvidias) {
+  const Snapshot host = SnapshotBuilder()
+                            .gpu("A", 64_GiB)
+                            .with([](Device& device) {
+                              device.kind = DeviceKind::ascend_npu;
+                              device.architecture = Absent::unsupported;
+                              device.compute_capability = Absent::unsupported;
+                            })
+                            .build();
+  const Placement bf16 = place(host, Request{.needs = {Need::bf16}});
+  EXPECT_EQ(rule_of(bf16), "lacks_feature");
+  EXPECT_EQ(refusal(bf16).text.english(), "whether it has bf16 is not known: leave --need out");
+  const Placement newer = place(host, Request{.min_compute = ComputeCapability{8, 0}});
+  EXPECT_EQ(rule_of(newer), "too_old");
+  EXPECT_EQ(refusal(newer).text.english(), "it has no compute capability: leave --min-compute out");
+}
+
 TEST(Place, DeviceOfUnknownSizeIsNotTheSmallest) {
   const auto unified = [](Device& d) {
     d.memory_total = d.memory_used = d.memory_free = Absent::unsupported;

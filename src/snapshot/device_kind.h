@@ -73,6 +73,8 @@ struct DeviceKindFacts {
   std::span<const std::string_view> removed_variables = {};
   /// An earlier name of the visible variable, read where that is not set. Empty: there is none.
   std::string_view earlier_variable = {};
+  /// Its chips are numbered by what they can do: Device::compute_capability.
+  bool has_capability = false;
   /// Why memory used is the sum of what processes hold, a lower bound, through tr(). Empty: the
   /// driver tells it.
   std::string_view used_is_sum_because = {};

@@ -53,6 +53,7 @@ inline constexpr DeviceKindFacts nvidia{
     .toolkit_variable = "NVIDIA_VISIBLE_DEVICES",
     .word = "nvidia",
     .torch = {.device_type = "cuda"},
+    .has_capability = true,
     .further_files = further_nvidia,
     .file_maker = "nvidia-modprobe -u -c=",
     .part_table = "/proc/driver/nvidia-caps/mig-minors",

@@ -166,7 +166,17 @@ std::size_t ones_to_wait_for(const Placement& placement) {
 
 namespace {
 
-std::string why_never(const Placement& placement) {
+/// What other makers' chips can do is not known of each: never is too much said.
+bool is_about_unknown_chips(const Placement& placement, const Snapshot& snapshot) {
+  return !placement.refused.empty() &&
+         std::ranges::all_of(placement.refused, [&](const Refusal& one) {
+           const Device* device = find_device(one.device, snapshot);
+           return one.rule == Rule::lacks_feature && device != nullptr &&
+                  !facts_of(device->kind).has_capability;
+         });
+}
+
+std::string why_never(const Placement& placement, const Snapshot& snapshot) {
   if (!placement.kinds_to_choose.empty()) {
     return trf("this machine has several kinds of devices ({}). Say which: --kind {} (or --only).",
                joined(placement.kinds_to_choose, ", "), placement.kinds_to_choose.front());
@@ -189,6 +199,10 @@ std::string why_never(const Placement& placement) {
         "waiting will not help: at most {} of the devices here could be given to this job. It asks "
         "for more.",
         perhaps);
+  }
+  if (is_about_unknown_chips(placement, snapshot)) {
+    return std::string(
+        tr("waiting will not help: no device here is known to have what --need asks for."));
   }
   const bool any_failed =
       std::ranges::find(placement.refused, Rule::failed, &Refusal::rule) != placement.refused.end();
@@ -321,7 +335,7 @@ std::string render_refusals(const Placement& placement, const Snapshot& snapshot
                         style),
                     2, style);
   } else if (!placement.possible && !placement.variable_hides_all) {
-    text += wrapped("  ", own(why_never(placement), style), 2, style, Paint::yellow);
+    text += wrapped("  ", own(why_never(placement, snapshot), style), 2, style, Paint::yellow);
   }
   return text + hidden_text(placement, style) + silence_text(placement, snapshot, style);
 }

@@ -92,6 +92,19 @@ TEST(PlacementText, AgainstThePolicyNoOtherRequestIsAdvised) {
   EXPECT_FALSE(is_forbidden_by_policy(placement));
 }
 
+TEST(PlacementText, WhatIsNotKnownOfAChipIsNotSaidToBeNever) {
+  Snapshot host = example::server();
+  Placement placement = {.possible = false};
+  placement.refused.push_back({.device = host.devices[0].id,
+                               .rule = Rule::lacks_feature,
+                               .text = Sentence("whether it has bf16 is not known"),
+                               .may_change = false});
+  EXPECT_THAT(render_refusals(placement, host, {.width = 120}), HasSubstr("can never satisfy it"));
+  host.devices[0].kind = DeviceKind::ascend_npu;
+  EXPECT_THAT(render_refusals(placement, host, {.width = 120}),
+              HasSubstr("no device here is known to have what --need asks for"));
+}
+
 TEST(PlacementText, SaysWhenWaitingWillNotHelp) {
   Placement placement = refused_placement();
   EXPECT_THAT(render_refusals(placement, example::server(), {}), Not(HasSubstr("will not help")));
