@@ -29,6 +29,8 @@ HEALTHY = "healthy"
 SAME = (
     {"cuda_out_of_memory", "cuda_out_of_memory_plain", "tensorflow_out_of_memory", "xla_out_of_memory"},
     {"kernel_out_of_memory", "host_out_of_memory"},
+    {"illegal_address", "rocm_memory_fault"},
+    {"no_cuda_gpus", "no_rocm_gpus", "no_xpu_devices"},
 )
 WANTED_RIGHT = {"open": 0.90, "sealed": 0.80}
 MOST_WRONG = 0.02

@@ -19,6 +19,12 @@ inline constexpr LogEntry::Advice check_cuda{
 inline constexpr LogEntry::Advice what_was_given{as_key("see the devices and who has them"),
                                                  "berth"};
 
+inline constexpr LogEntry::Advice list_variables{
+    as_key("look at the variables as the job has them"),
+    "env | grep -E 'VISIBLE_DEVICES|AFFINITY_MASK|SELECTOR'"};
+inline constexpr std::string_view look_at_files =
+    as_key("see whether you may open the cards' files: mostly the groups render and video may");
+
 inline constexpr auto device_entries = std::to_array<LogEntry>({
     {"different_types",
      Severity::error,
@@ -125,14 +131,17 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
      "!could not run '*' with arguments from the 'cuda' backend*\n"
      "!torch.cuda.* requires cuda support*\n"
      "!tried to instantiate dummy base class cudagraph*",
-     as_key("the installed build has no GPU support"),
-     as_key(
-         "This PyTorch, or an extension, is a build for the CPU alone, whatever the machine has."),
+     as_key("the installed build has no CUDA"),
+     as_key("This PyTorch, or an extension, is a build for the CPU or another maker's cards, "
+            "whatever the machine has."),
      {check_cuda,
       {as_key("install a CUDA build into the same environment (the page \"Get Started\" of "
               "pytorch.org "
               "says which)"),
-       ""}}},
+       ""},
+      {as_key("on Ascend's and Intel's cards no build has CUDA: let the program name npu or xpu in "
+              "place of cuda. On Ascend this import does so"),
+       "from torch_npu.contrib import transfer_to_npu"}}},
     {"checkpoint_from_gpu",
      Severity::error,
      LogPart::cause,
@@ -167,6 +176,24 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
      {what_was_given,
       {as_key("look at the variable as the job has it"), "echo \"$CUDA_VISIBLE_DEVICES\""},
       {as_key("start it by berth run, which sets it"), ""}}},
+    {"no_rocm_gpus",
+     Severity::error,
+     LogPart::cause,
+     "no hip gpus are available\n"
+     "no rocm-capable device is detected\n"
+     "hiperrornodevice",
+     as_key("the program sees no GPU"),
+     as_key("ROCR_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES hides every card, the program may not "
+            "open /dev/kfd and /dev/dri, or the driver is not there."),
+     {what_was_given, list_variables, {look_at_files, "ls -l /dev/kfd /dev/dri"}}},
+    {"no_xpu_devices",
+     Severity::error,
+     LogPart::cause,
+     "no xpu devices are available",
+     as_key("the program sees no GPU"),
+     as_key("ZE_AFFINITY_MASK or ONEAPI_DEVICE_SELECTOR hides every card, the program may not open "
+            "/dev/dri, or Level Zero's driver is not installed."),
+     {what_was_given, list_variables, {look_at_files, "ls -l /dev/dri"}}},
     {"devices_busy",
      Severity::error,
      LogPart::cause,

@@ -11,6 +11,11 @@ namespace berth {
 inline constexpr LogEntry::Advice sanitize{as_key("let NVIDIA's checker find the access"),
                                            "compute-sanitizer python train.py"};
 
+inline constexpr LogEntry::Advice find_the_kernel_of_amd{find_the_kernel.what,
+                                                         "export AMD_SERIALIZE_KERNEL=3"};
+inline constexpr LogEntry::Advice ask_kernel_of_amd{as_key("see what AMD's driver says of it"),
+                                                    "sudo dmesg -T | grep amdgpu"};
+
 inline constexpr auto kernel_entries = std::to_array<LogEntry>({
     {"device_assert",
      Severity::error,
@@ -53,6 +58,37 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
          "It has fallen off the bus: heat, power, its slot or a fault of the card. Every program "
          "on it dies."),
      {ask_health, {as_key("have an administrator restart the machine"), ""}}},
+    {"rocm_memory_fault",
+     Severity::error,
+     LogPart::cause,
+     // Before illegal_address, whose tools are NVIDIA's.
+     "memory access fault by gpu\n"
+     "hip error: an illegal memory access was encountered\n"
+     "hiperrorillegaladdress",
+     as_key("a kernel touched memory that is not its own"),
+     as_key("It is a mistake in a kernel, or an index out of range. The kernel is of your "
+            "extension, or the framework's, with shapes it was not made for. The trace names where "
+            "it was noticed, not where it happened."),
+     {find_the_kernel_of_amd, ask_kernel_of_amd, ask_health}},
+    {"rocm_gpu_hang",
+     Severity::error,
+     LogPart::cause,
+     "hw exception by gpu",
+     as_key("the card hung"),
+     as_key("The driver saw no progress on the card and reset it, or its queues. A kernel, the "
+            "driver or a fault of the card can be the reason."),
+     {ask_kernel_of_amd, ask_health, find_the_kernel_of_amd}},
+    {"xpu_device_lost",
+     Severity::error,
+     LogPart::cause,
+     "ur_result_error_device_lost\n"
+     "ze_result_error_device_lost",
+     as_key("the card hung"),
+     as_key("The driver reset the card, or the work on it. Some versions of the driver say so as "
+            "well where its memory is used up."),
+     {{as_key("see what Intel's driver says of it"), "sudo dmesg -T | grep -E 'xe|i915'"},
+      smaller_batch,
+      ask_health}},
     {"illegal_address",
      Severity::error,
      LogPart::cause,
@@ -62,10 +98,8 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      "xid (*): 31,\n"
      "xid (*): 13,*out of range address\n"
      "error code{: |=| }700\n"
-     "memory access fault by gpu\n"
      "cuda runtime error (77)\n"
-     "cuda runtime error (700)\n"
-     "hiperrorillegaladdress",
+     "cuda runtime error (700)",
      as_key("a kernel touched memory that is not its own"),
      as_key("It is a mistake in a kernel, or an index out of range. The kernel is of your "
             "extension, or the framework's, with shapes it was not made for. The trace names where "

@@ -160,7 +160,7 @@ inline constexpr auto memory_entries = std::to_array<LogEntry>({
      "!out of memory*{gpu|cuda|device|vram}\n"
      "cudamalloc*out of memory",
      as_key("the GPU's memory was used up"),
-     as_key("The CUDA runtime itself could not get memory. Often another process holds nearly all "
+     as_key("The runtime itself could not get memory. Often another process holds nearly all "
             "of it, so that not even this one's context fits."),
      {who_is_on_it, smaller_batch}},
     {"killed_line",

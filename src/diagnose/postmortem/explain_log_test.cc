@@ -346,6 +346,24 @@ TEST(ExplainLog, AnXidThatNamesTheOneBeforeItIsToldByThat) {
               ElementsAre("xid_45"));
 }
 
+TEST(ExplainLog, TextsOfOtherStacksGetNoToolsOfNvidias) {
+  for (const char* line :
+       {"Memory access fault by GPU node-1 (Agent handle: 0x1) on address 0x2.\n",
+        "HW Exception by GPU node-2 (Agent handle: 0x1) reason :GPU Hang\n",
+        "RuntimeError: No HIP GPUs are available\n",
+        "RuntimeError: No XPU devices are available.\n",
+        "RuntimeError: level_zero backend failed with error: 20 "
+        "(UR_RESULT_ERROR_DEVICE_LOST)\n",
+        "RuntimeError: level_zero backend failed with error: 39 "
+        "(UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)\n"}) {
+    const Findings findings = explain_log(LogText(line));
+    ASSERT_EQ(findings.size(), 1U) << line;
+    for (const char* nvidias : {"CUDA", "NVIDIA", "compute-sanitizer"}) {
+      EXPECT_THAT(all_words(findings[0]), Not(HasSubstr(nvidias))) << line;
+    }
+  }
+}
+
 TEST(LogCatalogue, PatternsFitAsTheySay) {
   EXPECT_TRUE(fits("a {b|cd} e", "x a cd e y"));
   EXPECT_FALSE(fits("a {b|cd} e", "a bcd e"));
