@@ -18,6 +18,7 @@
 #include "diagnose/bottleneck/run_activity.h"
 #include "probe/procfs/job_probe.h"
 #include "probe/sim/work.h"
+#include "snapshot/questions.h"
 #include "view/bottleneck_text.h"
 
 namespace berth {
@@ -111,6 +112,18 @@ class BottleneckWatch {
     return job_.processes(target.roots, target.keeper);
   }
 
+  /// Nothing: it has none that is known, or of several kinds.
+  static std::optional<DeviceKind> kind_of(const bottleneck::Target& target,
+                                           const Snapshot& snapshot) {
+    std::optional<DeviceKind> kind;
+    for (const DeviceId& id : target.devices) {
+      const Device* device = find_device(id, snapshot);
+      if (device == nullptr || (kind && *kind != device->kind)) return std::nullopt;
+      kind = device->kind;
+    }
+    return kind;
+  }
+
   void complete_header(Watch& watch, const Snapshot& snapshot) {
     bottleneck::Activity& activity = watch.recorder.activity();
     const std::vector<ProcessCounters> processes = processes_of(*watch.target).list;
@@ -126,7 +139,8 @@ class BottleneckWatch {
     activity.cpus_allowed =
         chief ? job_.cpus_allowed(*chief) : Reading<double>(Absent::not_sampled);
     if (chief) {
-      const JobComputing said = job_.computing(*chief, processes, is_on, context_.clock());
+      const JobComputing said = job_.computing(*chief, processes, is_on,
+                                               kind_of(*watch.target, snapshot), context_.clock());
       activity.framework = bottleneck::framework_from_name(said.framework);
       activity.cpu_side = said.cpu_side;
       if (said.ranks) activity.ranks = *said.ranks;

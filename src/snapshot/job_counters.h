@@ -6,12 +6,14 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/reading.h"
 #include "base/units.h"
+#include "snapshot/device.h"
 
 namespace berth {
 
@@ -63,7 +65,9 @@ struct JobCounters {
 struct CpuFacts {
   Reading<std::uint64_t> device_files;   // processes that have a GPU's device file open
   Reading<Milliseconds> age;             // of its oldest process
-  Reading<std::string> visible_devices;  // CUDA_VISIBLE_DEVICES where it hides every device
+  Reading<std::string> visible_devices;  // of the variable that hides every device
+  std::string hiding_variable;           // its name; empty: none does
+  std::optional<DeviceKind> kind;        // of the devices that the job has; nothing: not known
   bool framework_for_cpu = false;        // of PyTorch, the build without any GPU is loaded
   friend bool operator==(const CpuFacts&, const CpuFacts&) = default;
 };

@@ -7,6 +7,7 @@
 
 #include "base/json_archive.h"
 #include "base/text.h"
+#include "snapshot/device_kind.h"
 
 namespace berth::bottleneck {
 
@@ -176,6 +177,18 @@ static void walk(Archive& archive, CpuFacts& facts) {
   const auto& list = facts.visible_devices.get();
   if (list && list->size() > bottleneck::longest_text)
     facts.visible_devices = list->substr(0, bottleneck::longest_text);
+  archive.member("hiding_variable", facts.hiding_variable, Form::sparse);
+  // A name becomes a command of the advice. Before it stood there it was CUDA's.
+  if (std::ranges::find(choosing_variables(), facts.hiding_variable) ==
+      choosing_variables().end()) {
+    facts.hiding_variable.clear();
+  }
+  if (archive.is_reading() && list && facts.hiding_variable.empty()) {
+    facts.hiding_variable = facts_of(unnamed_vendor).visible_variable;
+  }
+  std::string kind(facts.kind ? facts_of(*facts.kind).name : std::string_view());
+  archive.member("kind", kind, Form::sparse);
+  if (archive.is_reading()) facts.kind = device_kind_from_name(kind);
   archive.member("framework_for_cpu", facts.framework_for_cpu, Form::sparse);
 }
 }  // namespace berth

@@ -28,6 +28,8 @@ TEST(ActivityJson, WhatIsWrittenIsRead) {
     one.cpu_side = CpuFacts{.device_files = Absent::no_permission,
                             .age = Milliseconds(5),
                             .visible_devices = std::string("-1"),
+                            .hiding_variable = "HIP_VISIBLE_DEVICES",
+                            .kind = DeviceKind::amd_gpu,
                             .framework_for_cpu = true};
     one.life = WholeLife{Milliseconds(7), 8, Percent(9), 1_GiB};
   });
@@ -50,6 +52,16 @@ TEST(ActivityJson, EachReadingOfADeviceComesBack) {
   const auto read = activity_from_lines(to_lines(builder.build()));
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(*read, builder.build());
+}
+
+TEST(ActivityJson, AHidingVariableWithoutANameOrWithNoneOfTheirsIsCudas) {
+  for (const std::string name : {"", R"(,"hiding_variable":"A; halt")"}) {
+    const auto read = activity_from_lines(
+        R"({"berth_activity":1,"taken_unix_ms":5,"cpu_side":{"visible_devices":"-1")" + name +
+        R"(},"devices":[{"id":"GPU-A","index":0}]})" + "\n");
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(read->cpu_side.value().hiding_variable, "CUDA_VISIBLE_DEVICES");
+  }
 }
 
 TEST(ActivityJson, WholeNumbersMayHaveAFractionAndTextsAreCut) {

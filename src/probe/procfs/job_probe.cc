@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -16,6 +17,7 @@
 #include "base/text.h"
 #include "probe/process_files.h"
 #include "probe/procfs/parse.h"
+#include "snapshot/device_kind.h"
 
 namespace berth {
 
@@ -69,16 +71,32 @@ void read_status(const std::string& path, ProcessCounters& counters) {
   counters.swapped = swapped ? Reading<Bytes>(Bytes(*swapped * 1024)) : Absent::unsupported;
 }
 
-/// "framework torch", "cpu_build", "ranks 8", "hides -1": a line each.
-std::string facts_of_process(const std::string& folder) {
+bool is_cpu_build(std::string_view maps) {
+  constexpr std::array<std::string_view, 4> computing = {"/libtorch_cuda", "/libtorch_hip",
+                                                         "/libtorch_xpu", "/libtorch_npu"};
+  const auto has = [&](std::string_view name) { return maps.contains(name); };
+  return has("/libtorch_cpu") && std::ranges::none_of(computing, has);
+}
+
+/// Whether this variable hides every device of the kind from the process.
+bool hides_all(const DeviceKindFacts& kind, std::string_view name, std::string_view list) {
+  const bool is_read =
+      name != kind.toolkit_variable &&
+      std::ranges::any_of(kind.hiding, [&](const auto& one) { return one.first == name; });
+  if (!is_read) return false;
+  if (kind.list_syntax == ListSyntax::level_zero) return list == "-1";
+  // An empty list behind the kind's own variable is as none. Lists end at what is no number.
+  return list.empty() ? name == kind.visible_variable : list.front() == '-';
+}
+
+/// "framework torch", "cpu_build", "ranks 8", "hides CUDA_VISIBLE_DEVICES=-1": a line each.
+std::string facts_of_process(const std::string& folder, const DeviceKindFacts& kind) {
   std::string said;
   const auto maps = read_file(folder + "/maps", 64 << 20).value_or(std::string());
   const auto has = [&](std::string_view name) { return maps.find(name) != std::string::npos; };
   if (has("/libtorch")) {
     said += "framework torch\n";
-    if (has("/libtorch_cpu") && !has("/libtorch_cuda") && !has("/libtorch_hip")) {
-      said += "cpu_build\n";
-    }
+    if (is_cpu_build(maps)) said += "cpu_build\n";
   } else if (has("/jaxlib/")) {
     said += "framework jax\n";
   } else if (has("/libtensorflow")) {
@@ -89,11 +107,11 @@ std::string facts_of_process(const std::string& folder) {
     for (const std::string_view name : {"WORLD_SIZE=", "OMPI_COMM_WORLD_SIZE=", "PMI_SIZE="}) {
       if (entry.starts_with(name)) said += fmt::format("ranks {}\n", entry.substr(name.size()));
     }
-    constexpr std::string_view visible = "CUDA_VISIBLE_DEVICES=";
-    if (!entry.starts_with(visible)) continue;
-    const std::string_view list = trimmed(entry.substr(visible.size()));
-    // CUDA reads up to the first number that is none.
-    if (list.empty() || list.front() == '-') said += fmt::format("hides {}\n", list);
+    const std::size_t equals = entry.find('=');
+    if (equals == entry.npos) continue;
+    const std::string_view name = entry.substr(0, equals);
+    const std::string_view list = trimmed(entry.substr(equals + 1));
+    if (hides_all(kind, name, list)) said += fmt::format("hides {}={}\n", name, list);
   }
   return said;
 }
@@ -112,12 +130,12 @@ std::string device_files_of(const std::vector<ProcessCounters>& processes,
 
 /// The lines of `chief`, or of the first process that has a framework where it has none.
 std::string facts_of_job(pid_t chief, const std::vector<ProcessCounters>& processes, bool is_on,
-                         const std::string& proc) {
-  std::string text = facts_of_process(fmt::format("{}/{}", proc, chief));
+                         const DeviceKindFacts& kind, const std::string& proc) {
+  std::string text = facts_of_process(fmt::format("{}/{}", proc, chief), kind);
   if (is_on) return text;
   for (const ProcessCounters& process : processes) {
     if (text.starts_with("framework")) break;
-    const std::string its = facts_of_process(fmt::format("{}/{}", proc, process.id.pid));
+    const std::string its = facts_of_process(fmt::format("{}/{}", proc, process.id.pid), kind);
     if (its.starts_with("framework")) text = its;
   }
   return text + device_files_of(processes, proc);
@@ -276,16 +294,17 @@ Reading<std::uint64_t> JobProbe::cpus() const {
 }
 
 JobComputing JobProbe::computing(pid_t chief, const std::vector<ProcessCounters>& processes,
-                                 bool is_on, Clock& clock) const {
+                                 bool is_on, std::optional<DeviceKind> kind, Clock& clock) const {
+  const DeviceKindFacts& its = kind ? facts_of(*kind) : facts_of(unnamed_vendor);
   const auto answer = ask_child(
       [&] {
-        static_cast<void>(write_all(1, facts_of_job(chief, processes, is_on, source_.proc)));
+        static_cast<void>(write_all(1, facts_of_job(chief, processes, is_on, its, source_.proc)));
         return 0;
       },
       clock, std::chrono::seconds(1));
   JobComputing said;
   if (!answer) return said;
-  CpuFacts facts{.age = age_of(processes, source_)};
+  CpuFacts facts{.age = age_of(processes, source_), .kind = kind};
   bool has_looked = false;
   for (const std::string_view line : split(answer->out, '\n')) {
     const std::size_t space = std::min(line.find(' '), line.size());
@@ -294,7 +313,10 @@ JobComputing JobProbe::computing(pid_t chief, const std::vector<ProcessCounters>
     if (name == "framework") said.framework = value;
     if (name == "ranks" && !said.ranks) said.ranks = parse_unsigned(value);
     if (name == "cpu_build") facts.framework_for_cpu = true;
-    if (name == "hides") facts.visible_devices = std::string(value);
+    if (name == "hides" && facts.hiding_variable.empty()) {
+      facts.hiding_variable = value.substr(0, value.find('='));
+      facts.visible_devices = std::string(value.substr(value.find('=') + 1));
+    }
     if (name != "files") continue;
     has_looked = true;
     facts.device_files = absent_from_name(value).value_or(Absent::failed);

@@ -55,9 +55,11 @@ class JobProbe {
   /// How many of them a process may use: its affinity, and the quota of its control group.
   [[nodiscard]] Reading<double> cpus_allowed(pid_t pid) const;
   /// `chief` is asked first. `is_on`: it is on a GPU, so that how it came there need not be asked.
-  /// Asked in a child, for a second: what is asked of another's memory can hang.
+  /// `kind`: its devices'; nothing: not known, and variables are read as CUDA does. Asked in a
+  /// child, for a second: what is asked of another's memory can hang.
   [[nodiscard]] JobComputing computing(pid_t chief, const std::vector<ProcessCounters>& processes,
-                                       bool is_on, Clock& clock) const;
+                                       bool is_on, std::optional<DeviceKind> kind,
+                                       Clock& clock) const;
 
  private:
   [[nodiscard]] JobProcesses counters_of_all(const std::vector<pid_t>& roots,

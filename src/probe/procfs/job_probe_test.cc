@@ -70,18 +70,49 @@ TEST(JobProbe, TellsOfAJobOnNoGpuWhyThatMayBe) {
   proc.write("20/maps", "7f00-7f01 r-xp 0 00:00 7 /opt/torch/lib/libtorch_cpu.so\n");
   proc.write("20/environ", "WORLD_SIZE=8\0CUDA_VISIBLE_DEVICES=-1\0"s);
   const auto processes = proc.probe().processes({10}, std::nullopt).list;
-  const JobComputing said = proc.probe().computing(10, processes, false, clock);
+  const JobComputing said = proc.probe().computing(10, processes, false, std::nullopt, clock);
   EXPECT_EQ(said.framework, "torch") << "its child's";
   EXPECT_EQ(said.ranks, 8U);
   EXPECT_EQ(said.cpu_side, (CpuFacts{.device_files = std::uint64_t{0},
                                      .age = Milliseconds(60'000),
                                      .visible_devices = "-1"s,
+                                     .hiding_variable = "CUDA_VISIBLE_DEVICES",
                                      .framework_for_cpu = true}));
   proc.open("20/fd/7", "/dev/nvidia0");
-  const JobComputing opened = proc.probe().computing(10, processes, false, clock);
+  const JobComputing opened = proc.probe().computing(10, processes, false, std::nullopt, clock);
   ASSERT_TRUE(opened.cpu_side);
   EXPECT_EQ(opened.cpu_side->device_files, Reading<std::uint64_t>(1U));
-  EXPECT_FALSE(proc.probe().computing(20, processes, true, clock).cpu_side) << "it is on a GPU";
+  EXPECT_FALSE(proc.probe().computing(20, processes, true, std::nullopt, clock).cpu_side)
+      << "it is on a GPU";
+}
+
+TEST(JobProbe, ReadsVariablesAndBuildsOfTheMakerWhoseDevicesTheJobHas) {
+  using namespace std::string_literals;
+  FakeClock clock;
+  const auto seen = [&](DeviceKind kind, const std::string& library, const std::string& variable) {
+    ProcFolder proc;
+    proc.thread(10, 10, 1, 'S', 5, "");
+    proc.open("10/fd/0", "/dev/null");
+    proc.write("10/maps", "1-2 r-xp 0 00:00 7 /t/lib/libtorch_cpu.so\n3-4 r-xp 0 00:00 8 /t/lib/" +
+                              library + "\n");
+    proc.write("10/environ", "PATH=/bin\0"s + variable + "\0"s);
+    const auto processes = proc.probe().processes({10}, std::nullopt).list;
+    return proc.probe().computing(10, processes, false, kind, clock).cpu_side.value();
+  };
+  for (const char* library : {"libtorch_xpu.so", "libtorch_npu.so", "libtorch_hip.so"}) {
+    EXPECT_FALSE(seen(DeviceKind::intel_gpu, library, "A=b").framework_for_cpu) << library;
+  }
+  using enum DeviceKind;
+  const auto hidden_by = [&](DeviceKind kind, const std::string& variable) {
+    return seen(kind, "x.so", variable).hiding_variable;
+  };
+  EXPECT_EQ(hidden_by(amd_gpu, "ROCR_VISIBLE_DEVICES="), "ROCR_VISIBLE_DEVICES");
+  EXPECT_EQ(hidden_by(amd_gpu, "HIP_VISIBLE_DEVICES=-1"), "HIP_VISIBLE_DEVICES");
+  EXPECT_EQ(hidden_by(amd_gpu, "CUDA_VISIBLE_DEVICES="), "") << "an empty one hides nothing there";
+  EXPECT_EQ(hidden_by(ascend_npu, "ASCEND_RT_VISIBLE_DEVICES=-1"), "ASCEND_RT_VISIBLE_DEVICES");
+  EXPECT_EQ(hidden_by(ascend_npu, "CUDA_VISIBLE_DEVICES=-1"), "") << "it is not read there";
+  EXPECT_EQ(hidden_by(intel_gpu, "ZE_AFFINITY_MASK=-1"), "ZE_AFFINITY_MASK");
+  EXPECT_EQ(hidden_by(intel_gpu, "ZE_AFFINITY_MASK="), "") << "empty is all";
 }
 
 TEST(JobProbe, ReadsThreadsCountersAndDescendants) {

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "diagnose/bottleneck/bottleneck.h"
+#include "snapshot/device_kind.h"
 
 namespace berth::bottleneck {
 
@@ -28,20 +29,32 @@ bool is_on_cpu(const Evidence& seen) {
          seen.features.saw_processes && seen.features.wanted >= seen.thresholds.working_share;
 }
 
+const DeviceKindFacts& kind_of(const CpuFacts& facts) {
+  return facts.kind && facts_of(*facts.kind).is_supported ? facts_of(*facts.kind)
+                                                          : facts_of(unnamed_vendor);
+}
+
 std::vector<Finding::Step> steps_onto_gpu(const Activity& activity) {
   const CpuFacts& facts = *activity.cpu_side;
+  const TorchFacts& torch = kind_of(facts).torch;
   if (facts.visible_devices.get()) {
-    return {{sentence("unset CUDA_VISIBLE_DEVICES, or let berth give it a GPU"),
-             "unset CUDA_VISIBLE_DEVICES"}};
+    return {{sentence("unset {}, or let berth give it a GPU", printable(facts.hiding_variable)),
+             "unset " + printable(facts.hiding_variable)}};
+  }
+  if (facts.framework_for_cpu && !torch.how_to_get.empty()) {
+    return {{Sentence(torch.how_to_get), "berth doctor"}};
   }
   if (facts.framework_for_cpu) {
     return {{sentence("install a build of PyTorch for CUDA: doctor says which"), "berth doctor"}};
   }
   std::vector<Finding::Step> steps;
   if (activity.framework == Framework::torch || activity.framework == Framework::unknown) {
-    steps.push_back({sentence("move the model and each batch there: model.to(device), "
-                              "batch.to(device), with device = \"cuda\""),
-                     ""});
+    steps.push_back(
+        {sentence("move the model and each batch there: model.to(device), batch.to(device), with "
+                  "device = \"{}\"",
+                  torch.device_type.empty() ? facts_of(unnamed_vendor).torch.device_type
+                                            : torch.device_type),
+         ""});
   }
   steps.push_back({sentence("see whether its framework can use a GPU at all"), "berth doctor"});
   return steps;
@@ -55,20 +68,21 @@ std::optional<Cause> on_cpu(const Evidence& seen) {
       .rule = "on_cpu",
       .severity = Severity::warning,
       .title = sentence("the program runs on the CPU: it has opened no GPU device file"),
-      .evidence = {sentence("none of its processes has a file such as /dev/nvidia0 open "
-                            "(/proc/PID/fd)"),
+      .evidence = {sentence("none of its processes has a file such as {}* open (/proc/PID/fd)",
+                            kind_of(facts).file_beginnings.front()),
                    sentence("the job's processes use {} CPUs", decimal(seen.features.cpu))},
       .meaning = sentence("What computes on a GPU has its device file open from its first call "
                           "there until it ends."),
       .steps = steps_onto_gpu(seen.activity)};
   if (const auto& list = facts.visible_devices.get()) {
-    finding.evidence.push_back(
-        list->empty() ? sentence("CUDA_VISIBLE_DEVICES is empty in its environment: it sees no GPU")
-                      : sentence("CUDA_VISIBLE_DEVICES is {} in its environment: it sees no GPU",
-                                 printable(*list)));
+    finding.evidence.push_back(list->empty()
+                                   ? sentence("{} is empty in its environment: it sees no GPU",
+                                              printable(facts.hiding_variable))
+                                   : sentence("{} is {} in its environment: it sees no GPU",
+                                              printable(facts.hiding_variable), printable(*list)));
   } else if (facts.framework_for_cpu) {
     finding.evidence.push_back(
-        sentence("its PyTorch is a build for the CPU alone: no library for CUDA is loaded"));
+        sentence("its PyTorch is a build for the CPU alone: no library for GPUs is loaded"));
   }
   constexpr double start = 60;  // imports and the first data may take that long
   const auto& age = facts.age.get();

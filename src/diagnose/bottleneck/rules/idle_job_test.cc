@@ -25,15 +25,17 @@ ActivityBuilder cpu_job(const std::function<void(Activity&)>& change = [](Activi
 TEST(OnCpu, IsSaidOfAProgramThatComputesAndHasOpenedNoDevice) {
   const Finding found = first_finding(cpu_job());
   EXPECT_EQ(found.rule, "on_cpu");
-  EXPECT_THAT(evidence_in(found), HasSubstr("/dev/nvidia0 open (/proc/PID/fd)"));
+  EXPECT_THAT(evidence_in(found), HasSubstr("/dev/nvidia* open (/proc/PID/fd)"));
   EXPECT_THAT(steps_in(found), HasSubstr("model.to(device)"));
   EXPECT_TRUE(found.doubt.empty());
   EXPECT_THAT(rules_that_speak(cpu_job()), Not(Contains("nothing_running"))) << "said once";
 }
 
 TEST(OnCpu, TellsWhyWhereTheProgramShowsIt) {
-  const Finding hidden =
-      first_finding(cpu_job([](Activity& one) { one.cpu_side->visible_devices = std::string(); }));
+  const Finding hidden = first_finding(cpu_job([](Activity& one) {
+    one.cpu_side->visible_devices = std::string();
+    one.cpu_side->hiding_variable = "CUDA_VISIBLE_DEVICES";
+  }));
   EXPECT_THAT(evidence_in(hidden), HasSubstr("CUDA_VISIBLE_DEVICES is empty"));
   EXPECT_THAT(steps_in(hidden), HasSubstr("unset CUDA_VISIBLE_DEVICES"));
   EXPECT_THAT(steps_in(hidden), Not(HasSubstr("model.to(device)")));
@@ -41,6 +43,25 @@ TEST(OnCpu, TellsWhyWhereTheProgramShowsIt) {
       first_finding(cpu_job([](Activity& one) { one.cpu_side->framework_for_cpu = true; }));
   EXPECT_THAT(evidence_in(built), HasSubstr("a build for the CPU alone"));
   EXPECT_THAT(steps_in(built), HasSubstr("berth doctor"));
+}
+
+TEST(OnCpu, SpeaksOfTheMakerWhoseDevicesTheJobHas) {
+  const Finding hidden = first_finding(cpu_job([](Activity& one) {
+    one.cpu_side->kind = DeviceKind::ascend_npu;
+    one.cpu_side->visible_devices = std::string("-1");
+    one.cpu_side->hiding_variable = "ASCEND_RT_VISIBLE_DEVICES";
+  }));
+  EXPECT_THAT(evidence_in(hidden), HasSubstr("/dev/davinci* open"));
+  EXPECT_THAT(evidence_in(hidden), HasSubstr("ASCEND_RT_VISIBLE_DEVICES is -1"));
+  EXPECT_THAT(steps_in(hidden), HasSubstr("unset ASCEND_RT_VISIBLE_DEVICES"));
+  const Finding built = first_finding(cpu_job([](Activity& one) {
+    one.cpu_side->kind = DeviceKind::ascend_npu;
+    one.cpu_side->framework_for_cpu = true;
+  }));
+  EXPECT_THAT(steps_in(built), HasSubstr("install torch_npu"));
+  const Finding left =
+      first_finding(cpu_job([](Activity& one) { one.cpu_side->kind = DeviceKind::intel_gpu; }));
+  EXPECT_THAT(steps_in(left), HasSubstr("device = \"xpu\""));
 }
 
 TEST(OnCpu, IsSaidOfAProgramThatGetsHardlyAnyOfAFullCpu) {
