@@ -103,7 +103,12 @@ Result<std::vector<std::string>> files_of(const Device& device, const Device& ca
                                           const IsolationFacts& facts) {
   const DeviceKindFacts& kind = facts_of(card.kind);
   const auto& minor = card.minor_number.get();
-  if (kind.file_maker.empty() || !minor) return unknown_file(device);
+  if (kind.file_maker.empty()) {
+    return fail(ErrorCode::unsupported,
+                "cannot isolate the job: {}'s cards cannot be isolated yet. Leave --isolate out",
+                kind.vendor);
+  }
+  if (!minor) return unknown_file(device);
   std::vector<std::string> files(kind.further_files.begin(), kind.further_files.end());
   files.push_back(std::string(kind.card_file) + std::to_string(*minor));
   if (device.parent) {

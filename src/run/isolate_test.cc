@@ -107,6 +107,17 @@ TEST(PlanOfIsolation, KnowsACardsDisplayInADomainOfFiveDigits) {
   EXPECT_THAT(plan->own, Not(Contains("/dev/dri/renderD128"))) << "that is another card's now";
 }
 
+TEST(PlanOfIsolation, SaysWhoseCardsCannotBeIsolatedYet) {
+  for (const DeviceKindFacts& kind : device_kinds()) {
+    if (!kind.is_supported || !kind.file_maker.empty()) continue;
+    Snapshot host = four_cards();
+    host.devices[1].kind = kind.kind;
+    EXPECT_THAT(refusal({DeviceId("GPU-b")}, host, facts_of_server()),
+                HasSubstr(std::string(kind.vendor) + "'s cards cannot be isolated yet"))
+        << kind.name;
+  }
+}
+
 TEST(PlanOfIsolation, ClosesTheCardsOfEachKind) {
   IsolationFacts facts = facts_of_server();
   facts.files.emplace_back("/dev/cambricon_ctl");
