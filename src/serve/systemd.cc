@@ -86,12 +86,25 @@ RestrictSUIDSGID=yes
 LockPersonality=yes
 )";
 
-std::string hardening() {
+/// Whether its driver's library opens device files, and no class of them is known.
+bool is_allowed_by_files(const DeviceKindFacts& kind) {
+  return !kind.in_kernel && kind.file_classes.empty() && !kind.card_file.empty();
+}
+
+std::string hardening(const std::vector<std::string>& device_files) {
   std::string allowed;
+  const auto allow = [&](std::string_view device) {
+    const std::string line = "DeviceAllow=" + std::string(device) + " rw\n";
+    if (!device.empty() && allowed.find(line) == std::string::npos) allowed += line;
+  };
   for (const DeviceKindFacts& kind : device_kinds()) {
-    for (const std::string_view one : kind.file_classes) {
-      const std::string line = "DeviceAllow=char-" + std::string(one) + " rw\n";
-      if (allowed.find(line) == std::string::npos) allowed += line;
+    for (const std::string_view one : kind.file_classes) allow("char-" + std::string(one));
+    if (!is_allowed_by_files(kind)) continue;
+    allow(kind.driver_file);
+    for (const std::string_view file : kind.further_files) allow(file);
+    for (const std::string& file : device_files) {
+      const auto is_beginning = [&](std::string_view one) { return file.starts_with(one); };
+      if (std::ranges::any_of(kind.file_beginnings, is_beginning)) allow(file);
     }
   }
   constexpr std::string_view place = "@devices@";
@@ -111,7 +124,8 @@ std::string services_of_drivers() {
 
 }  // namespace
 
-std::string service_unit(ServiceScope scope, const std::string& program) {
+std::string service_unit(ServiceScope scope, const std::string& program,
+                         const std::vector<std::string>& device_files) {
   const bool is_system = scope == ServiceScope::system;
   std::string unit(mark);
   unit += "\n# To change something: systemctl ";
@@ -121,7 +135,7 @@ std::string service_unit(ServiceScope scope, const std::string& program) {
   if (is_system) unit += "After=network.target" + services_of_drivers() + "\n";
   unit += "\n[Service]\nExecStart=" + exec_word(program) + " serve\n";
   unit += common_service;
-  unit += is_system ? hardening() : std::string(careful);
+  unit += is_system ? hardening(device_files) : std::string(careful);
   unit += "\n[Install]\nWantedBy=";
   unit += is_system ? "multi-user.target\n" : "default.target\n";
   return unit;
