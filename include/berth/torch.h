@@ -3,8 +3,9 @@
 // to one device, with an error that names both. What the allocator holds becomes marks of the run.
 //
 // Compiled by your program, with torch's own flags: nothing of torch is in libberth. Apply the
-// lease first: device() asks CUDA, which reads CUDA_VISIBLE_DEVICES once. (The namespace is not
-// berth::torch, so that `using namespace berth` leaves torch:: alone.)
+// lease first: device() asks the runtime, which reads CUDA_VISIBLE_DEVICES, ZE_AFFINITY_MASK and
+// the like once. (The namespace is not berth::torch, so that `using namespace berth` leaves torch::
+// alone.)
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
@@ -32,15 +33,21 @@
 
 namespace berth::torch_ext {
 
-/// The i-th device of the lease that was applied: cuda:i. The CPU, with one warning, where there is
-/// none. After Request::after_init nothing is applied: i is a Device::ordinal of the lease.
+/// The i-th device of the lease that was applied: cuda:i (AMD's too), xpu:i, or a package's, such
+/// as torch_npu's. The CPU, with one warning, where there is none. After Request::after_init
+/// nothing is applied: i is a Device::ordinal of the lease.
 inline c10::Device device(int i = 0) {
-  constexpr auto cuda = c10::DeviceType::CUDA;
-  if (i >= 0 && c10::impl::hasDeviceGuardImpl(cuda) &&
-      i < c10::impl::getDeviceGuardImpl(cuda)->deviceCount()) {
-    return c10::Device(cuda, static_cast<c10::DeviceIndex>(i));
+  std::string name = "cuda";
+  // As torch.accelerator chooses: what a package adds to torch goes first.
+  for (const c10::DeviceType type :
+       {c10::DeviceType::PrivateUse1, c10::DeviceType::CUDA, c10::DeviceType::XPU}) {
+    if (!c10::impl::hasDeviceGuardImpl(type)) continue;
+    const int count = c10::impl::getDeviceGuardImpl(type)->deviceCount();
+    if (i >= 0 && i < count) return c10::Device(type, static_cast<c10::DeviceIndex>(i));
+    name = c10::Device(type).str();
+    if (count > 0) break;
   }
-  TORCH_WARN_ONCE("there is no cuda:", i, " for this process: the CPU is used");
+  TORCH_WARN_ONCE("there is no ", name, ":", i, " for this process: the CPU is used");
   return c10::Device(c10::DeviceType::CPU);
 }
 

@@ -7,6 +7,7 @@ import sys
 
 from .errors import Error
 from .memory import is_out_of_memory, memory_table
+from .torch_backends import backend_here, started_backend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,9 +111,9 @@ def _traces_of(error: Optional[BaseException]) -> List[Any]:
 
 def _free_memory() -> None:
     gc.collect()
-    torch = sys.modules.get("torch")
-    if torch is not None and hasattr(torch, "cuda") and torch.cuda.is_initialized():
-        torch.cuda.empty_cache()
+    started = started_backend()
+    if started is not None:
+        started[1].empty_cache()
 
 
 def _least_of_all_ranks(mine: int) -> int:
@@ -120,7 +121,15 @@ def _least_of_all_ranks(mine: int) -> int:
     distributed = getattr(torch, "distributed", None)
     if torch is None or distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return mine
-    device = "cuda" if distributed.get_backend() == "nccl" else "cpu"
-    outcome = torch.tensor([mine], device=device)
+    outcome = torch.tensor([mine], device=_device_of(distributed.get_backend()))
     distributed.all_reduce(outcome, op=distributed.ReduceOp.MIN)
     return int(outcome.item())
+
+
+def _device_of(backend: str) -> str:
+    """Where a tensor has to be that all ranks reduce: the makers' backends (nccl, hccl, xccl) take no CPU's."""
+    # "undefined": torch chose one for each kind of device; "cpu:gloo,cuda:nccl": the program did.
+    if backend in ("gloo", "mpi", "undefined") or "cpu:" in backend:
+        return "cpu"
+    found = backend_here()
+    return found[0] if found is not None else "cpu"

@@ -12,6 +12,7 @@ from .leases import current_lease, lease
 from .looks import look
 from .memory import memory, memory_table
 from .reading import gib
+from .torch_backends import started_backend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,16 +108,14 @@ def _memory(words: List[str]) -> str:
 
 
 def _cell_memory(shell: Any, line: str, cell: str) -> None:
-    import sys
-
     before = memory()
-    torch = sys.modules.get("torch")
-    if before.peak.value is not None and torch is not None:
-        torch.cuda.reset_peak_memory_stats()
+    started = started_backend()
+    if before.peak.value is not None and started is not None:
+        started[1].reset_peak_memory_stats()
     shell.run_cell(cell)
     after = memory()
     if after.peak.value is None:
-        why = "CUDA has not started" if after.peak.why == "not sampled" else after.peak.why
+        why = "torch has started on no device" if after.peak.why == "not sampled" else after.peak.why
         print(f"berth: this kernel's GPU memory is not known: {why}")
         return
     left = (after.allocated.value or 0) - (before.allocated.value or 0)

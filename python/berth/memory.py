@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from .errors import Error
 from .leases import current_lease
 from .looks import look
 from .marks import mark
 from .reading import Reading, gib
+from .torch_backends import started_backend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Memory:
 
 
 def memory(*, driver: bool = False) -> Memory:
-    """This process's memory on torch's current device. Starts no CUDA.
+    """This process's memory on torch's current device. Starts none.
 
     `driver`: also what the driver says that this process holds, which takes a look (1 to 5 ms).
     """
@@ -55,39 +55,51 @@ def memory(*, driver: bool = False) -> Memory:
 def log_memory(label: Optional[str] = None, *, reset_peak: bool = True, driver: bool = False) -> Memory:
     """memory(), also marked in the run's record (MiB), where `berth show` and `report` have it.
 
+    The marks begin with what torch calls the device: cuda_peak_mib, xpu_peak_mib, npu_peak_mib.
     `reset_peak`: the next peak counts from here, so that one call an epoch shows a leak.
     """
     now = memory(driver=driver)
+    started = started_backend()
+    kind = started[0] if started is not None else "cuda"  # of the driver's number alone
     numbers = {
-        f"cuda_{name}_mib": round(value / 2**20, 1)
+        f"{kind}_{name}_mib": round(value / 2**20, 1)
         for name in ("allocated", "peak", "reserved", "process")
         for value in [getattr(now, name).value]
         if value is not None
     }
     if numbers:
         mark(label or "", **numbers)
-        if reset_peak and now.peak.value is not None:
-            sys.modules["torch"].cuda.reset_peak_memory_stats()
+        if reset_peak and now.peak.value is not None and started is not None:
+            started[1].reset_peak_memory_stats()
     return now
 
 
 def _allocator() -> Dict[str, Reading[int]]:
     names = Memory.NAMES[:-1]
-    torch = sys.modules.get("torch")
-    if torch is None or not hasattr(torch, "cuda") or not torch.cuda.is_initialized():
+    started = started_backend()
+    if started is None:
         return {name: Reading(None, "not sampled") for name in names}
     try:
-        stats = torch.cuda.memory_stats_as_nested_dict()
+        stats = started[1].memory_stats_as_nested_dict()
     except Exception:  # a pluggable allocator keeps none
         return {name: Reading(None, "unsupported") for name in names}
     return {
-        "allocated": Reading(stats["allocated_bytes"]["all"]["current"], in_bytes=True),
-        "peak": Reading(stats["allocated_bytes"]["all"]["peak"], in_bytes=True),
-        "reserved": Reading(stats["reserved_bytes"]["all"]["current"], in_bytes=True),
-        "split": Reading(stats["inactive_split_bytes"]["all"]["current"], in_bytes=True),
-        "retries": Reading(stats["num_alloc_retries"]),
-        "ooms": Reading(stats["num_ooms"]),
+        "allocated": _bytes_in(stats, "allocated_bytes", "current"),
+        "peak": _bytes_in(stats, "allocated_bytes", "peak"),
+        "reserved": _bytes_in(stats, "reserved_bytes", "current"),
+        "split": _bytes_in(stats, "inactive_split_bytes", "current"),
+        "retries": _told(stats.get("num_alloc_retries")),
+        "ooms": _told(stats.get("num_ooms")),
     }
+
+
+def _told(number: Optional[int], in_bytes: bool = False) -> Reading[int]:
+    """torch.xpu's allocator counts fewer things than torch.cuda's."""
+    return Reading(None, "unsupported") if number is None else Reading(number, in_bytes=in_bytes)
+
+
+def _bytes_in(stats: Dict[str, Any], what: str, when: str) -> Reading[int]:
+    return _told(stats.get(what, {}).get("all", {}).get(when), in_bytes=True)
 
 
 def _of_process() -> Reading[int]:
@@ -131,9 +143,10 @@ def memory_table() -> str:
     else:
         lines.insert(0, "berth: memory")
     if now.peak.value is not None:
+        pieces = f", {gib(now.split.value)} of it in pieces" if now.split.value is not None else ""
         lines.append(
             f"  this process: {gib(now.allocated.value)} in tensors, {gib(now.peak.value)} at the peak,"
-            f" {gib(now.reserved.value)} reserved, {gib(now.split.value)} of it in pieces"
+            f" {gib(now.reserved.value)} reserved{pieces}"
         )
     others = [one for one in device.processes if not one.mine] if device else []
     for one in others:
@@ -143,16 +156,15 @@ def memory_table() -> str:
 
 def _own_device() -> Optional[Device]:
     """The one that torch computes on now, as a fresh look sees it."""
-    torch = sys.modules.get("torch")
     lease = current_lease()
-    started = torch is not None and hasattr(torch, "cuda") and torch.cuda.is_initialized()
-    if not started and (lease is None or not lease.devices):
+    started = started_backend()
+    if started is None and (lease is None or not lease.devices):
         return None
-    ordinal = torch.cuda.current_device() if torch is not None and started else 0
+    kind, ordinal = (started[0], started[1].current_device()) if started is not None else ("cuda", 0)
     seen = {one.id: one for one in look(sim=lease.sim if lease else None).devices}
     if lease is not None and ordinal < len(lease.devices):
         return seen.get(lease.devices[ordinal].id)
-    return next((one for one in seen.values() if one.ordinal == ordinal and one.torch_type == "cuda"), None)
+    return next((one for one in seen.values() if one.ordinal == ordinal and one.torch_type == kind), None)
 
 
 def _steps_to_try(now: Memory, has_others: bool) -> List[str]:
@@ -161,7 +173,9 @@ def _steps_to_try(now: Memory, has_others: bool) -> List[str]:
         found.append("a GPU of your own: berth.lease(wait=True)")
     reserved, split = now.reserved.value, now.split.value
     if reserved and split and split * 10 > reserved:
-        found.append("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, against memory in pieces")
+        started = started_backend()
+        maker = "NPU" if started is not None and started[0] == "npu" else "CUDA"
+        found.append(f"PYTORCH_{maker}_ALLOC_CONF=expandable_segments:True, against memory in pieces")
     found.append("a smaller batch: berth.find_batch_size(); the same in pieces: `berth recipes show accumulate`")
     found.append("half the bytes: `berth recipes show mixed_precision`")
     return found
@@ -212,8 +226,8 @@ class oom_guard:
 
 
 def _history(name: str) -> Any:
-    torch = sys.modules.get("torch")
-    return getattr(torch.cuda.memory, name, None) if torch is not None and torch.cuda.is_initialized() else None
+    started = started_backend()
+    return getattr(getattr(started[1], "memory", None), name, None) if started is not None else None
 
 
 def add_note(error: BaseException, text: str) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
 
 from .errors import Error, warn
 from .leases import current_lease
 from .looks import devices
+from .torch_backends import backend_here, built_for, hiding_variables, is_of_backend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ _said: Set[str] = set()
 
 
 def try_gpu(i: int = 0) -> torch.device:
-    """cuda:i, or the CPU where there is no such GPU, which it says once.
+    """cuda:i (Intel's xpu:i, Ascend's npu:i), or the CPU where there is no such device, which it says once.
 
     In a lease it is the lease's i-th. Without one it claims nothing, and warns once, naming them,
     if others compute there.
@@ -31,20 +34,18 @@ def try_gpu(i: int = 0) -> torch.device:
             return lease.devices[i].torch()
         _say(f"the lease has {len(lease.devices)} GPUs, so number {i} is the CPU")
         return torch.device("cpu")
-    count = torch.cuda.device_count()
+    kind, count = _kind_and_count()
     if i >= count:
-        _say(f"cuda:{i} is the CPU: {_why_not(count)}")
+        _say(f"{kind}:{i} is the CPU: {_why_not(count)}")
         return torch.device("cpu")
-    _warn_of_others(i)
-    return torch.device("cuda", i)
+    _warn_of_others(kind, i)
+    return torch.device(kind, i)
 
 
 def try_all_gpus() -> List[torch.device]:
-    """Every GPU that this process sees, those of its lease where it has one; else [cpu]."""
-    import torch
-
+    """Every GPU or NPU that this process sees, those of its lease where it has one; else [cpu]."""
     lease = current_lease()
-    count = len(lease.devices) if lease is not None else torch.cuda.device_count()
+    count = len(lease.devices) if lease is not None else _kind_and_count()[1]
     return [try_gpu(i) for i in range(count)] or [try_gpu()]
 
 
@@ -57,22 +58,24 @@ def local_device() -> torch.device:
     import torch
 
     named, rank = _local_rank()
-    count = torch.cuda.device_count()
-    if count == 0:
-        _say(f"this rank computes on the CPU: {_why_not(count)}")
+    found = backend_here()
+    if found is None:
+        _say(f"this rank computes on the CPU: {_why_not(0)}")
         return torch.device("cpu")
+    kind, backend = found
+    count = backend.device_count()
     if rank >= count:
         if count == 1 and named == "SLURM_LOCALID":
             rank = 0
         else:
+            hidden = hiding_variables(kind)
             raise Error(
-                f"{named} is {rank}, and this process sees {count} GPUs"
-                f" (CUDA_VISIBLE_DEVICES={os.environ.get('CUDA_VISIBLE_DEVICES')})",
+                f"{named} is {rank}, and this process sees {count} GPUs" + (f" ({hidden})" if hidden else ""),
                 code="not_found",
                 remedy=f"start {count} here, or lease more: berth run -n {rank + 1} -- torchrun …",
             )
-    device = torch.device("cuda", rank)
-    torch.cuda.set_device(device)
+    device = torch.device(kind, rank)
+    backend.set_device(device)
     return device
 
 
@@ -124,23 +127,31 @@ def _local_rank() -> Tuple[str, int]:
     return "LOCAL_RANK", 0
 
 
+def _kind_and_count() -> Tuple[str, int]:
+    """What torch calls the devices here, and how many it sees."""
+    import torch  # noqa: F401  # backend_here() asks what is imported
+
+    found = backend_here()
+    return (found[0], found[1].device_count()) if found else (built_for() or "cuda", 0)
+
+
 def _why_not(count: int) -> str:
     import torch
 
-    if torch.version.cuda is None and getattr(torch.version, "hip", None) is None:
-        return f"this torch {torch.__version__} was built for the CPU alone"
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if visible is not None:
-        return f"torch sees {count} GPUs with CUDA_VISIBLE_DEVICES={visible}"
+    kind = built_for()
+    if kind is None:
+        cpu_alone = f"this torch {torch.__version__} was built for the CPU alone"
+        is_left_out = "torch_npu" not in sys.modules and importlib.util.find_spec("torch_npu") is not None
+        return cpu_alone + ("; import torch_npu adds Ascend's devices to it" if is_left_out else "")
+    hidden = hiding_variables(kind)
+    if hidden:
+        return f"torch sees {count} GPUs with {hidden}"
     return f"torch sees {count} GPUs; `berth doctor` says why"
 
 
-def _warn_of_others(i: int) -> None:
-    import torch
-
-    makers = ("amd", "hygon") if getattr(torch.version, "hip", None) else ("nvidia",)
+def _warn_of_others(kind: str, i: int) -> None:
     try:
-        visible = [one for one in devices(visible=True) if one.kind.startswith(makers)]
+        visible = [one for one in devices(visible=True) if is_of_backend(kind, one.kind)]
     except Error:
         return  # the tutorials' function works without berth's program, too
     if i >= len(visible):
@@ -148,7 +159,7 @@ def _warn_of_others(i: int) -> None:
     others = [one for one in visible[i].processes if not one.mine]
     if others:
         who = ", ".join(f"{one.user or '?'} (pid {one.pid})" for one in others)
-        _say(f"cuda:{i} is {visible[i]}, where others compute: {who}; berth.lease() claims one for you alone")
+        _say(f"{kind}:{i} is {visible[i]}, where others compute: {who}; berth.lease() claims one for you alone")
 
 
 def _say(text: str) -> None:

@@ -41,7 +41,7 @@ def test_the_magics_work(jupyter):
     assert said[0] == "" and "GPU" in said[1] and "alice" in said[1]
     assert "this kernel's until `%berth release`" in said[2] and said[2].startswith("GPU 3")
     assert said[4] == "released: GPU 3\n"
-    assert said[5] == "berth: this kernel's GPU memory is not known: CUDA has not started\n"
+    assert said[5] == "berth: this kernel's GPU memory is not known: torch has started on no device\n"
 
 
 def test_the_extension_answers_on_jupyter_server_1(jupyter):

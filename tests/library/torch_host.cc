@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <berth/torch.h>
+#include <c10/core/impl/FakeGuardImpl.h>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -48,6 +49,21 @@ void devices() {
   EXPECT(on_torch::device(-1).is_cpu());
 }
 
+/// Some devices of a maker's, as a build of torch for it, or its package, says.
+template <c10::DeviceType type>
+void some_devices_of() {
+  static const c10::impl::FakeGuardImpl<type> says;
+  const c10::impl::DeviceGuardImplRegistrar registered(type, &says);
+}
+
+void devices_of_other_makers() {
+  some_devices_of<c10::DeviceType::XPU>();
+  EXPECT(on_torch::device(0) == c10::Device(c10::DeviceType::XPU, 0));
+  EXPECT(on_torch::device(c10::impl::kFakeGuardImplMaxDevices).is_cpu());
+  some_devices_of<c10::DeviceType::PrivateUse1>();
+  EXPECT(on_torch::device(0) == c10::Device(c10::DeviceType::PrivateUse1, 0));
+}
+
 void tensors() {
   const at::Tensor weight = at::zeros({3, 4});
   EXPECT(refusal(weight, at::zeros({2, 4})).empty());
@@ -76,5 +92,6 @@ int main() {
   Module& placed = on_torch::place(module, c10::Device(c10::kMeta));
   EXPECT(&placed == &module && module.weight.device().is_meta());
   on_torch::mark_memory("epoch=1", c10::Device(c10::kCPU));
+  devices_of_other_makers();
   return wrong;
 }

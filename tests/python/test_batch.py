@@ -84,6 +84,40 @@ def test_torchs_cache_is_emptied_after_each_try(monkeypatch):
     assert emptied == [1, 2, 3]
 
 
+@pytest.mark.parametrize("kind", ["xpu", "npu"])
+def test_the_cache_that_is_emptied_is_that_of_the_device(monkeypatch, kind):
+    emptied = []
+    torch = types.ModuleType("torch")
+    torch.cuda = types.SimpleNamespace(is_initialized=lambda: False)
+    setattr(torch, kind, types.SimpleNamespace(is_initialized=lambda: True, empty_cache=lambda: emptied.append(1)))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    berth.find_batch_size(lambda batch: None, limit=4, steps=1)
+    assert emptied == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("backend", "device"),
+    [("gloo", "cpu"), ("mpi", "cpu"), ("undefined", "cpu"), ("cpu:gloo,npu:hccl", "cpu"), ("hccl", "npu"), ("flagcx", "npu")],
+)
+def test_ranks_reduce_a_tensor_that_their_backend_takes(monkeypatch, backend, device):
+    made = []
+
+    def tensor(numbers, device):
+        made.append(device)
+        return types.SimpleNamespace(item=lambda: numbers[0])
+
+    torch = types.ModuleType("torch")
+    torch.tensor = tensor
+    torch.npu = types.SimpleNamespace(is_initialized=lambda: False, device_count=lambda: 1)
+    torch.distributed = types.SimpleNamespace(
+        is_available=lambda: True, is_initialized=lambda: True, get_backend=lambda: backend,
+        all_reduce=lambda tensor, op: None, ReduceOp=types.SimpleNamespace(MIN="min"),
+    )  # fmt: skip
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    assert berth.find_batch_size(lambda batch: None, limit=1, steps=1) == 1
+    assert made == [device]
+
+
 def test_tries_double_then_bisect():
     card = Card(2 * 96)
     assert berth.find_batch_size(card.step, margin=0, steps=1) == 96

@@ -77,6 +77,32 @@ def test_what_the_allocator_says_is_told_and_marked(here, allocator, marks):
     assert "peak 5.0 GiB" in repr(now)
 
 
+def test_of_intel_it_is_what_its_allocator_counts(here, monkeypatch, marks):
+    one = lambda **numbers: {"all": numbers}
+    stats = {"allocated_bytes": one(current=3 << 30, peak=5 << 30), "reserved_bytes": one(current=8 << 30)}
+    resets = []
+    torch = types.ModuleType("torch")
+    torch.cuda = types.SimpleNamespace(is_initialized=lambda: False)
+    torch.xpu = types.SimpleNamespace(
+        is_initialized=lambda: True, memory_stats_as_nested_dict=lambda: stats, current_device=lambda: 0,
+        reset_peak_memory_stats=lambda: resets.append(1),
+    )  # fmt: skip
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    now = berth.log_memory()
+    assert marks() == ["xpu_allocated_mib=3072 xpu_peak_mib=5120 xpu_reserved_mib=8192"] and resets == [1]
+    assert (now.split.why, now.ooms.why) == ("unsupported", "unsupported")
+    table = memory.memory_table()
+    assert "8.0 GiB reserved\n" in table and "GPU 0" not in table, "that is no xpu:0"
+    with pytest.raises(MemoryError), berth.oom_guard(snapshot="none"):
+        raise MemoryError("full")
+
+
+def test_ascends_allocator_has_a_variable_of_its_own(here, allocator):
+    torch = sys.modules["torch"]
+    torch.npu, torch.cuda = torch.cuda, types.SimpleNamespace(is_initialized=lambda: False)
+    assert "PYTORCH_NPU_ALLOC_CONF=expandable_segments:True" in memory.memory_table()
+
+
 def test_where_nobody_can_say_it_is_absent_with_its_reason(here, allocator, marks):
     allocator.fails = True
     assert berth.log_memory().peak.why == "unsupported"

@@ -148,3 +148,60 @@ def test_same_device_names_both():
     with pytest.raises(berth.Error, match="no tensor"):
         berth.same_device()
     assert isinstance(berth.same_device(types.SimpleNamespace(device="gpu", shape=())), str), "any framework's"
+
+
+@pytest.fixture
+def backend_of(monkeypatch, here):
+    """backend_of("xpu", 2): a torch that knows such devices alone; what was set as the current one is in the list."""
+    monkeypatch.setattr(torch_devices, "_said", set())
+    current = []
+
+    def make(kind, count):
+        module = types.SimpleNamespace(device_count=lambda: count, set_device=current.append)
+        monkeypatch.setattr(torch, kind, module, raising=False)
+        monkeypatch.setattr(torch.version, kind, "2025.1", raising=False)
+        # Before torch 2.0 it knows no name of a package's devices.
+        monkeypatch.setattr(torch, "device", lambda kind, number=None: kind if number is None else f"{kind}:{number}")
+        return current
+
+    return make
+
+
+@pytest.mark.parametrize("kind", ["xpu", "npu"])
+def test_intels_and_ascends_devices_are_no_cpu(backend_of, monkeypatch, kind):
+    current = backend_of(kind, 2)
+    monkeypatch.setattr(torch_devices, "devices", lambda visible: [])
+    assert told(berth.try_gpu) == (f"{kind}:0", [])
+    assert told(berth.try_all_gpus) == ([f"{kind}:0", f"{kind}:1"], [])
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    assert told(berth.local_device) == (f"{kind}:1", []) and current == [f"{kind}:1"]
+    device, warned = told(berth.try_gpu, 2)
+    assert device == "cpu" and warned == [f"berth: {kind}:2 is the CPU: torch sees 2 GPUs; `berth doctor` says why"]
+
+
+@pytest.mark.parametrize(("kind", "variable"), [("xpu", "ZE_AFFINITY_MASK"), ("npu", "ASCEND_RT_VISIBLE_DEVICES")])
+def test_what_hides_them_is_their_own_variable(backend_of, monkeypatch, kind, variable):
+    backend_of(kind, 0)
+    monkeypatch.setenv(variable, "7")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    device, warned = told(berth.try_gpu)
+    assert device == "cpu" and warned == [f"berth: {kind}:0 is the CPU: torch sees 0 GPUs with {variable}=7"]
+    backend_of(kind, 1)
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    with pytest.raises(berth.Error, match=rf"sees 1 GPUs \({variable}=7\)"):
+        berth.local_device()
+
+
+def test_others_on_an_intel_are_named(backend_of, monkeypatch):
+    backend_of("xpu", 1)
+    other = types.SimpleNamespace(user="ann", pid=21, mine=False)
+    seen = [types.SimpleNamespace(kind=kind, processes=[other] if kind == "intel-gpu" else []) for kind in ("amd-gpu", "intel-gpu")]
+    monkeypatch.setattr(torch_devices, "devices", lambda visible: seen)
+    _, [warned] = told(berth.try_gpu)
+    assert "xpu:0 is " in warned and "ann (pid 21)" in warned
+
+
+def test_a_package_that_is_not_imported_is_named(here, monkeypatch):
+    monkeypatch.setattr(torch_devices, "_said", set())
+    monkeypatch.setattr(torch_devices.importlib.util, "find_spec", lambda name: name == "torch_npu")
+    assert "import torch_npu adds Ascend's devices" in told(berth.try_gpu)[1][0]
