@@ -10,6 +10,7 @@
 #include "health/xid.h"
 #include "snapshot/builder.h"
 #include "snapshot/device_fault.h"
+#include "snapshot/device_kind.h"
 
 namespace berth {
 namespace {
@@ -18,6 +19,7 @@ using namespace literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 Snapshot with(void (*change)(Device&)) {
   return SnapshotBuilder()
@@ -355,6 +357,31 @@ TEST(Health, ACardThatTheDriverListsNoLongerIsCalledThat) {
   EXPECT_EQ(health_in(host).findings.at(0).evidence.front().english(),
             "the driver lists it no longer");
   EXPECT_EQ(failed_devices(host).at(0).kind, FaultKind::lost);
+}
+
+std::string steps_in(const Snapshot& host) {
+  std::string text;
+  for (const Finding& finding : health_in(host).findings) {
+    for (const Finding::Step& step : finding.steps) text += step.what.english() + "\n";
+  }
+  return text;
+}
+
+TEST(Health, NvidiasToolIsNoAdviceForAnothersCard) {
+  for (const auto change : {+[](Device& d) { d.unusable_because = Unusable::silent; },
+                            +[](Device& d) { d.ecc_uncorrected = std::uint64_t{2}; }}) {
+    Snapshot host = with(change);
+    EXPECT_THAT(steps_in(host), HasSubstr("nvidia-smi"));
+    for (const DeviceKindFacts& facts : device_kinds()) {
+      if (!facts.is_supported || facts.runtime == Runtime::cuda) continue;
+      host.devices[0].kind = facts.kind;
+      EXPECT_THAT(steps_in(host), Not(HasSubstr("nvidia"))) << facts.name;
+      EXPECT_NE(steps_in(host), "") << facts.name;
+    }
+  }
+  Snapshot host = with([](Device& d) { d.unusable_because = Unusable::silent; });
+  host.devices[0].kind = DeviceKind::amd_gpu;
+  EXPECT_THAT(steps_in(host), HasSubstr("look for \"amdgpu\" in the kernel log"));
 }
 
 XidEvent xid_at(std::uint64_t code, std::int64_t ms, const char* process = nullptr) {

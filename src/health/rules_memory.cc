@@ -11,6 +11,7 @@
 #include "base/tr.h"
 #include "health/rules.h"
 #include "health/xid.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
 namespace berth::health {
@@ -66,7 +67,11 @@ std::uint64_t least_errors(const Device& device, const ErrorPlaces& places) {
                    sum_of(device, places.parts)});
 }
 
-Sentence reset_advice() { return Sentence(advice_for(XidAction::reset)); }
+Sentence reset_advice(const Device& device) {
+  return facts_of(device.kind).reset_command.empty()
+             ? sentence("no new jobs on it, then a reset by root or a reboot")
+             : Sentence(advice_for(XidAction::reset));
+}
 
 Findings memory_errors(const Device& device, const Snapshot&) {
   Findings findings;
@@ -79,12 +84,12 @@ Findings memory_errors(const Device& device, const Snapshot&) {
                   ? sentence("one memory error was not corrected since the driver loaded")
                   : sentence("{} memory errors were not corrected since the driver loaded",
                              *uncorrected.get()),
-              reset_advice()));
+              reset_advice(device)));
   } else if (!uncorrected.has_value() && least > 0) {
     findings.push_back(found(
         Severity::warning, "ecc_uncorrected",
         sentence("at least {} memory errors were not corrected since the driver loaded", least),
-        reset_advice()));
+        reset_advice(device)));
   }
   const auto& corrected = device.ecc_corrected;
   const std::uint64_t least_corrected = least_errors(device, corrected_places);
@@ -120,7 +125,7 @@ Findings row_remapping(const Device& device, const Snapshot&) {
   if (is_set(device, Detail::remapped_rows_pending)) {
     findings.push_back(found(Severity::warning, "row_remap_pending",
                              sentence("a broken row of memory will be replaced at the next reset"),
-                             reset_advice()));
+                             reset_advice(device)));
   }
   const std::uint64_t uncorrectable = count_of(device, Detail::remapped_rows_uncorrectable);
   if (uncorrectable > 0) {
@@ -139,7 +144,7 @@ Findings retired_pages(const Device& device, const Snapshot&) {
     findings.push_back(
         found(Severity::warning, "page_retirement_pending",
               sentence("a broken page of memory will be retired when the driver is loaded anew"),
-              reset_advice()));
+              reset_advice(device)));
   }
   const std::uint64_t double_bit = count_of(device, Detail::retired_pages_double_bit);
   constexpr std::uint64_t most_of_warranty = 60;  // NVIDIA's dynamic page retirement guide
@@ -166,7 +171,7 @@ Findings repairs(const Device& device, const Snapshot&) {
     if (!is_set(device, detail)) continue;
     findings.push_back(found(Severity::warning, "repair_pending",
                              sentence("a {} waits for its repair at the next reset", what),
-                             reset_advice()));
+                             reset_advice(device)));
   }
   return findings;
 }

@@ -8,6 +8,7 @@
 #include "base/tr.h"
 #include "health/rules.h"
 #include "health/xid.h"
+#include "snapshot/device_kind.h"
 
 namespace berth::health {
 
@@ -27,9 +28,14 @@ Findings unusable(const Device& device, const Snapshot&) {
   if (device.lost || why.empty()) return {};
   const bool on_purpose = why == Unusable::left_out || why == Unusable::kept_from_us ||
                           why == Unusable::given_to_machine || why == Unusable::asleep;
-  const Sentence silent = sentence(
-      "see the kernel log (sudo dmesg). If it stays silent: once nobody uses it, reset it (sudo "
-      "nvidia-smi -r) or reboot");
+  const DeviceKindFacts& facts = facts_of(device.kind);
+  const Sentence silent =
+      facts.reset_command.empty()
+          ? Sentence(facts.log_advice)
+          : sentence(
+                "see the kernel log (sudo dmesg). If it stays silent: once nobody uses it, "
+                "reset it ({}) or reboot",
+                facts.reset_command);
   return {found(on_purpose ? Severity::hint : Severity::error, "unusable", why.said(),
                 why == Unusable::silent ? silent : Sentence())};
 }

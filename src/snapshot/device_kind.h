@@ -47,9 +47,10 @@ struct DeviceKindFacts {
   Runtime runtime = Runtime::none;
   std::string_view runtime_name = {};  // "CUDA"
   RuntimeVersion runtime_version = RuntimeVersion::installed;
-  bool in_kernel = false;             // Linux has a driver of its own, without a version
-  std::string_view driver_file = {};  // by which programs ask the driver; empty: not looked for
-  std::string_view log_advice = {};   // where the driver is silent, through tr()
+  bool in_kernel = false;               // Linux has a driver of its own, without a version
+  std::string_view driver_file = {};    // by which programs ask the driver; empty: not looked for
+  std::string_view log_advice = {};     // where the driver is silent, through tr()
+  std::string_view reset_command = {};  // "sudo nvidia-smi -r"; empty: health names none
   std::string_view visible_variable = {};  // "CUDA_VISIBLE_DEVICES"
   std::string_view order_variable = {};    // "CUDA_DEVICE_ORDER"; empty: the kind has none
   std::string_view order_value = {};       // "PCI_BUS_ID": indices then mean what the tools show

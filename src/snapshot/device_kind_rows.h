@@ -41,6 +41,7 @@ inline constexpr DeviceKindFacts nvidia{
     .driver_file = "/dev/nvidiactl",
     .log_advice = as_key("look for \"NVRM\" and \"Xid\" in the kernel log; a device that hangs may "
                          "need a reset or a reboot"),
+    .reset_command = "sudo nvidia-smi -r",
     .visible_variable = "CUDA_VISIBLE_DEVICES",
     .order_variable = "CUDA_DEVICE_ORDER",
     .order_value = "PCI_BUS_ID",
