@@ -88,7 +88,9 @@ class DoctorVerb final : public Verb {
                  : render_doctor(host, findings, context.out()));
     // The test that was asked for did not run: that is not "nothing wrong".
     if (gpu_test_ && host.gpu_proofs.empty()) {
-      complain(tr("no GPU was tested: there is none here"));
+      complain(host.snapshot.devices.empty()
+                   ? tr("no GPU was tested: there is none here")
+                   : tr("no GPU was tested: there is none here that CUDA could compute on"));
       return could_not_look;
     }
     if (gpu_test_ && doctor::is_elsewhere(host)) {

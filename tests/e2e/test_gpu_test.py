@@ -377,4 +377,10 @@ def test_a_machine_without_a_gpu_has_not_passed(machine_of, tmp_path):
     file = tmp_path / "none.json"
     file.write_text(json.dumps(snapshot), encoding="utf-8")
     done = machine_of(str(file)).run("doctor", "--no-import", "--gpu-test", timeout=60)
-    assert done.returncode == 3 and "no GPU was tested: there is none here" in done.stderr, done
+    assert done.returncode == 3 and done.stderr.endswith("no GPU was tested: there is none here\n"), done
+
+
+@pytest.mark.parametrize("sim", ["mi300x-8", "ascend-910b-8"])
+def test_devices_of_other_makers_are_not_called_none(machine_of, sim):
+    done = machine_of(sim).run("doctor", "--no-import", "--gpu-test", timeout=60)
+    assert done.returncode == 3 and "there is none here that CUDA could compute on" in done.stderr, done
