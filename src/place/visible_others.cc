@@ -293,12 +293,6 @@ std::optional<std::string> cuda_list(const VisibleSettings& settings) {
   return list != nullptr ? std::optional(*list) : std::nullopt;
 }
 
-/// Whether its programs read CUDA's variable where no device is NVIDIA's.
-bool reads_cudas(const Device& device) {
-  const DeviceKindFacts& facts = facts_of(device.kind);
-  return !facts.second_variable.empty() || facts.visible_variable == cuda().visible_variable;
-}
-
 void take_others(Left& left, const VisibleSettings& settings, const Snapshot& snapshot) {
   for (VisibleVariable& one : other_variables(settings, snapshot)) {
     if (!one.is_as_unset) left.take(*one.of, one.name, std::move(one.read));
@@ -414,8 +408,8 @@ Result<std::optional<VisibleDevices>> devices_left_by(const VisibleSettings& set
                                                       std::string_view user) {
   Left left(snapshot);
   const auto list = cuda_list(settings);
-  // Where no device's programs read it, it is CUDA's all the same.
-  if (list && (has_any(cuda(), snapshot) || std::ranges::none_of(snapshot.devices, reads_cudas))) {
+  // Where there is no device at all, it is CUDA's all the same.
+  if (list && (has_any(cuda(), snapshot) || snapshot.devices.empty())) {
     auto visible = parse_visible_devices(list, cuda_order_in(settings), snapshot, user);
     if (!visible) return std::unexpected(std::move(visible).error());
     // What was meant needs no remark on how CUDA reads it.

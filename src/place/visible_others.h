@@ -68,9 +68,9 @@ struct VisibleVariable {
                                                     const VisibleSettings& settings,
                                                     const Snapshot& snapshot);
 
-/// What they leave of all devices: of a maker whose variable is not set, all. Nothing: none of them
-/// is set. invalid: as parse_visible_devices(). Remarks begin with the variable's name. Each hidden
-/// device has the name of the variable that hides it.
+/// What they leave of all devices: of a maker whose variable is not set, all. Nothing: none is set
+/// that a program for one of these devices reads. invalid: as parse_visible_devices(). Remarks
+/// begin with the variable's name. Each hidden device has the name of the variable that hides it.
 [[nodiscard]] Result<std::optional<VisibleDevices>> devices_left_by(const VisibleSettings& settings,
                                                                     const Snapshot& snapshot,
                                                                     std::string_view user = {});

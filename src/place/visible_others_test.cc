@@ -453,6 +453,21 @@ TEST(DevicesLeft, CudasListIsNotReadAgainWhereHipsOwnIsSet) {
   EXPECT_THAT((*left)->remarks, IsEmpty());
 }
 
+TEST(DevicesLeft, CudasListIsNobodysWhereNoDevicesProgramsReadIt) {
+  for (const DeviceKind kind : {DeviceKind::ascend_npu, DeviceKind::intel_gpu}) {
+    EXPECT_FALSE(devices_left_by({{"CUDA_VISIBLE_DEVICES", "3"}}, two_of_each({kind})).value());
+  }
+  const auto left =
+      devices_left_by({{"CUDA_VISIBLE_DEVICES", "3"}, {"ASCEND_RT_VISIBLE_DEVICES", "1"}},
+                      two_of_each({DeviceKind::ascend_npu}));
+  ASSERT_TRUE(left && *left);
+  EXPECT_THAT(ids(**left), ElementsAre("a1"));
+  EXPECT_THAT((*left)->remarks, IsEmpty());
+  const auto of_none = devices_left_by({{"CUDA_VISIBLE_DEVICES", "3"}}, Snapshot{});
+  ASSERT_TRUE(of_none && *of_none);
+  EXPECT_THAT((*of_none)->remarks, SizeIs(1)) << "where there is no device it is CUDA's";
+}
+
 std::vector<std::string> held(const Snapshot& host, std::string_view numbers,
                               const VisibleSettings& settings = {}) {
   const auto left = devices_left_by(settings, host);
