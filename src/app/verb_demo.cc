@@ -1,6 +1,8 @@
 // `berth demo`: a guided tour. Each step starts this same program as a user would start it. So the
 // demonstration cannot drift from the real thing.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -15,6 +17,7 @@
 #include "base/tr.h"
 #include "base/variables.h"
 #include "probe/sim/scenario.h"
+#include "snapshot/device_kind.h"
 #include "view/placement_text.h"
 
 namespace berth {
@@ -223,13 +226,14 @@ class DemoVerb final : public Verb {
     const auto scratch =
         ScratchDirectory::make((parent.value_or("").empty() ? "/tmp" : *parent) + "/berth-demo");
     if (!scratch) return std::unexpected(scratch.error());
-    steps.give(with_variables(
-        clean_slate(context),
-        {language(),
-         {"BERTH_SIM", context.sources().simulated.value_or(std::string(sim::default_scenario))},
-         {"BERTH_LEDGER", scratch->path() + "/ledger"},
-         {"XDG_STATE_HOME", scratch->path()}}));
-    const bool whole = tour(steps) && (!context.stdout_is_terminal() || show_page(steps));
+    const std::string server =
+        context.sources().simulated.value_or(std::string(sim::default_scenario));
+    steps.give(with_variables(clean_slate(context), {language(),
+                                                     {"BERTH_SIM", server},
+                                                     {"BERTH_LEDGER", scratch->path() + "/ledger"},
+                                                     {"XDG_STATE_HOME", scratch->path()}}));
+    const bool whole = tour(steps, variable_of_jobs(server)) &&
+                       (!context.stdout_is_terminal() || show_page(steps));
     steps.tidy({"stop", "--all", "--quiet", "--grace", "0s"}, context.clock());
     return whole;
   }
@@ -237,10 +241,23 @@ class DemoVerb final : public Verb {
   /// The simulated tour is the same whatever the shell it is called from says.
   static std::vector<std::string> clean_slate(const Context& context) {
     std::vector<std::string> environment = context.environment();
-    std::erase_if(environment, [](std::string_view entry) {
-      return entry.starts_with("BERTH_") || entry.starts_with("CUDA_VISIBLE_DEVICES=");
+    const auto choosing = choosing_variables();
+    std::erase_if(environment, [&](std::string_view entry) {
+      const std::string_view name = entry.substr(0, entry.find('='));
+      return entry.starts_with("BERTH_") || std::ranges::find(choosing, name) != choosing.end();
     });
     return environment;
+  }
+
+  /// By which a job on this simulated server is told its devices.
+  static std::string_view variable_of_jobs(const std::string& server) {
+    if (const auto scenario = sim::load_scenario(server)) {
+      for (const Device& device : scenario->base.devices) {
+        const std::string_view variable = facts_of(device.kind).visible_variable;
+        if (is_given_unasked(device) && !variable.empty()) return variable;
+      }
+    }
+    return device_kinds().front().visible_variable;  // of no server: the steps will say so
   }
 
   /// --lang was for us; the steps are to speak the same.
@@ -249,7 +266,7 @@ class DemoVerb final : public Verb {
     return {"BERTH_LANG", chinese ? "zh_CN" : "en"};
   }
 
-  static bool tour(Steps& steps) {
+  static bool tour(Steps& steps, std::string_view variable) {
     steps.say(tr("1. Every device and who is on it:"));
     if (!steps.show({"status"})) return false;
     steps.say(tr("2. Two jobs, each placed where it fits; they run in the background:"));
@@ -260,11 +277,8 @@ class DemoVerb final : public Verb {
     if (!steps.show(with_job({"run", "--detach", "--memory", "10G"}, job))) return false;
     if (!steps.show({"leases"})) return false;
     steps.say(tr("3. A third wants more than is left. It waits, says for whom, and then starts:"));
-    if (!steps.show(
-            with_job({"run", "--wait=15s", "-n", "4"},
-                     {"sh", "-c", "echo \"the job sees $CUDA_VISIBLE_DEVICES\"; sleep 1.5"}))) {
-      return false;
-    }
+    const std::string tells = fmt::format("echo \"the job sees ${}\"; sleep 1.5", variable);
+    if (!steps.show(with_job({"run", "--wait=15s", "-n", "4"}, {"sh", "-c", tells}))) return false;
     steps.say(tr("4. What ran, what it was given, what it used:"));
     if (!steps.show({"runs"})) return false;
     if (!steps.show({"show", "last"})) return false;

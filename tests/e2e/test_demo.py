@@ -88,6 +88,17 @@ def test_the_tour_shows_each_section_and_calls_each_answer_simulated(demo):
     demo.nothing_is_left()
 
 
+@pytest.mark.parametrize(
+    ("sim", "devices"), [("mi300x-8", "ROCR_VISIBLE_DEVICES"), ("ascend-910b-8", "ASCEND_RT_VISIBLE_DEVICES")]
+)
+def test_a_job_of_another_maker_says_by_its_own_variable_what_it_sees(demo, sim, devices):
+    """What the caller's shell says of devices is not for this server."""
+    said, code = whole_tour(demo.machine, env={"BERTH_SIM": sim, devices: "0", "HIP_VISIBLE_DEVICES": "0"})
+    assert code == 0, said
+    assert f"the job sees ${devices}" in said and re.search(r"the job sees \d(,\d){3}\n", said), said
+    demo.nothing_is_left()
+
+
 def test_the_tour_is_over_in_twenty_seconds(demo):
     took = []
     while len(took) < 3 and all(one >= LONGEST_UNDISTURBED for one in took):
