@@ -109,6 +109,7 @@ inline constexpr DeviceKindFacts amd{
     .toolkit_variable = "AMD_VISIBLE_DEVICES",
     .word = "amd",
     .torch = {.device_type = "cuda",
+              .build_mark = "+rocm",
               .how_to_get =
                   as_key("install PyTorch's build for ROCm (its version ends in +rocm and "
                          "a number)")},

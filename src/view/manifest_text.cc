@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/json_archive.h"
@@ -113,6 +114,14 @@ std::string versions_text(const std::vector<std::pair<std::string, std::string>>
   return joined(versions, ", ", [](const auto& one) { return one.first + " " + one.second; });
 }
 
+/// Whether it was built for another maker's devices: "2.8.0+rocm6.4".
+bool is_of_another_maker(const FrameworkFacts& framework) {
+  return std::ranges::any_of(device_kinds(), [&](const DeviceKindFacts& facts) {
+    const std::string_view mark = facts.torch.build_mark;
+    return !mark.empty() && framework.version.find(mark) != std::string::npos;
+  });
+}
+
 ManifestSection software_section(const Manifest& manifest) {
   SectionRows rows{std::string(tr("Software"))};
   if (manifest.python) {
@@ -121,6 +130,7 @@ ManifestSection software_section(const Manifest& manifest) {
     rows.add(tr("Interpreter"), python.interpreter);
     rows.add(tr("Environment"), python.environment);
     for (const FrameworkFacts& one : python.frameworks) {
+      if (is_of_another_maker(one)) continue;  // whose version says so
       rows.add(trf("CUDA of {}", one.name), one.cuda, [](const std::string& cuda) {
         return cuda.empty() ? std::string(tr("none: built without CUDA")) : cuda;
       });

@@ -12,6 +12,7 @@
 #include "view/example_server.h"
 #include "view/isolate_text.h"
 #include "view/leases_text.h"
+#include "view/manifest_text.h"
 #include "view/placement_text.h"
 #include "view/runs_text.h"
 #include "view/topology_text.h"
@@ -20,6 +21,7 @@ namespace berth {
 namespace {
 
 using namespace literals;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -299,6 +301,30 @@ TEST(TopologyText, StandsBeneathItselfWhereNothingIsKnown) {
   EXPECT_THAT(render_topology(host, {}, {}, {}), HasSubstr("  GPU     0     1  NUMA CPUs\n"
                                                            "    0     X     –     – –\n"
                                                            "    1     –     X     – –\n"));
+}
+
+std::vector<std::string> labels_of(const Manifest& manifest, std::string_view heading) {
+  std::vector<std::string> labels;
+  for (const ManifestSection& section : manifest_sections(manifest, {})) {
+    if (section.heading != heading) continue;
+    for (const ManifestRow& row : section.rows) labels.push_back(row.label);
+  }
+  return labels;
+}
+
+TEST(ManifestText, ABuildForAnotherMakerIsNotOneWithoutCuda) {
+  Manifest manifest = ended_run().manifest;
+  manifest.python = PythonFacts{};
+  const auto labels_with = [&](const char* version) {
+    manifest.python->frameworks = {{.name = "torch", .version = version, .cuda = std::string()}};
+    return labels_of(manifest, "Software");
+  };
+  for (const char* other : {"2.8.0+rocm6.4", "2.8.0+xpu"}) {
+    EXPECT_THAT(labels_with(other), Not(Contains("CUDA of torch"))) << other;
+  }
+  for (const char* cudas : {"2.8.0+cpu", "2.8.0+cu128", "2.8.0"}) {
+    EXPECT_THAT(labels_with(cudas), Contains("CUDA of torch")) << cudas;
+  }
 }
 
 TEST(RunsText, WhatASimulatedServerInventedIsNotToldAsMeasured) {
