@@ -17,6 +17,7 @@
 #include "base/user_name.h"
 #include "record/run_record.h"
 #include "run/own_processes.h"
+#include "snapshot/device_kind_rows.h"
 #include "snapshot/json.h"
 
 namespace berth {
@@ -32,12 +33,17 @@ constexpr std::size_t most_of_a_part = 64 << 20;
 /// Variables that change what a GPU program does.
 bool matters(std::string_view name) {
   static constexpr auto prefixes = std::to_array<std::string_view>(
-      {"BERTH_", "CUDA", "NVIDIA_", "NCCL_", "TORCH", "PYTORCH_", "XLA_",    "TF_",
-       "JAX_",   "HF_",  "WANDB_",  "OMP_",  "LD_",   "PYTHON",   "CONDA_",  "VIRTUAL_ENV",
-       "SLURM_", "XDG_", "LANG",    "LC_",   "AWS_",  "TERM",     "DOCKER_", "KUBERNETES_"});
-  return std::ranges::any_of(prefixes,
-                             [&](std::string_view prefix) { return name.starts_with(prefix); });
+      {"BERTH_", "CUDA",        "GPU_",   "TORCH",       "PYTORCH_", "XLA_", "TF_", "JAX_",
+       "HF_",    "WANDB_",      "OMP_",   "LD_",         "PYTHON",   "XDG_", "LC_", "CONDA_",
+       "LANG",   "VIRTUAL_ENV", "SLURM_", "KUBERNETES_", "DOCKER_",  "AWS_", "TERM"});
+  const std::string entry = std::string(name) + "=";
+  const auto is_one = [&](std::string_view beginning) { return entry.starts_with(beginning); };
+  return std::ranges::find(told_variables, name) != told_variables.end() ||
+         std::ranges::any_of(prefixes, is_one) || std::ranges::any_of(variable_beginnings, is_one);
 }
+
+/// What the lines of the makers' drivers in the kernel log have, for journalctl's --grep.
+constexpr const char* driver_words = "NVRM|nvidia|amdgpu|kfd|i915|\\bxe\\b|davinci|ascend";
 
 class Gatherer {
  public:
@@ -184,8 +190,9 @@ class Gatherer {
     add_command("user's server log", "journalctl --user -u berth-serve.service",
                 {"journalctl", "--user", "-u", "berth-serve.service", "-n", "100", "--no-pager"},
                 log_patience);
-    add_command("kernel log", "journalctl -k, lines of NVIDIA's driver",
-                {"journalctl", "-k", "-b", "--grep=NVRM|nvidia", "-n", "100", "--no-pager"},
+    add_command("kernel log", "journalctl -k, lines of the devices' drivers",
+                {"journalctl", "-k", "-b", std::string("--grep=") + driver_words, "-n", "100",
+                 "--no-pager"},
                 log_patience);
   }
 

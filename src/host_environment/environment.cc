@@ -18,14 +18,10 @@ constexpr std::array<std::string_view, 5> further_thread_variables = {
     "MKL_DOMAIN_NUM_THREADS", "GOTO_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
     "NUMEXPR_MAX_THREADS"};
 
-// What changes a run's results or speed. A name alone ends in "=". TF_ and PYTHON are no such
-// beginnings: Terraform has TF_CLI_…, and most of Python's own only change its output.
+// What changes a run's results or speed, beside variable_beginnings. A name alone ends in "=". TF_
+// and PYTHON are no such beginnings: Terraform has TF_CLI_…, and most of Python's own only change
+// its output.
 constexpr std::string_view notable_beginnings[] = {
-    "CUDA_",
-    "NVIDIA_",
-    "NCCL_",
-    "CUBLAS_",
-    "CUDNN_",
     "TORCH",
     "PYTORCH_",
     "TF_CPP_",
@@ -49,11 +45,6 @@ constexpr std::string_view notable_beginnings[] = {
     "GOTO_NUM_THREADS=",
     "BLIS_",
     "VECLIB_",
-    "ROCR_",
-    "HIP_",
-    "HSA_",
-    "ZE_",
-    "ASCEND_",
     "SLURM_",
     "MASTER_",
     "WORLD_SIZE",
@@ -122,10 +113,10 @@ std::vector<Variable> notable_variables(const std::vector<std::string>& environm
   for (const std::string& entry : environment) {
     const std::size_t equals = entry.find('=');
     const std::string name = entry.substr(0, equals);
+    const auto is_one = [&](std::string_view beginning) { return entry.starts_with(beginning); };
     const bool matters = std::ranges::find(told_variables, name) != told_variables.end() ||
-                         std::ranges::any_of(notable_beginnings, [&](std::string_view beginning) {
-                           return entry.starts_with(beginning);
-                         });
+                         std::ranges::any_of(variable_beginnings, is_one) ||
+                         std::ranges::any_of(notable_beginnings, is_one);
     if (!matters || equals == std::string::npos) continue;
     // masked_text() sees NAME=value as a whole, so that the name can tell of a secret.
     const std::string masked = masked_text(entry);

@@ -171,15 +171,20 @@ TEST_F(Gather, AShimHasNeitherAVersionNorTheSystemsPackages) {
 TEST(NotableVariables, AreThoseThatChangeResultsOrSpeed) {
   using ::testing::SizeIs;
   const std::vector<std::string> kept = {
-      "CUDA_VISIBLE_DEVICES=0", "TF_CPP_MIN_LOG_LEVEL=2", "TF_FORCE_GPU_ALLOW_GROWTH=true",
-      "TF_GPU_THREAD_MODE=x",   "TF_XLA_FLAGS=x",         "TF_ENABLE_ONEDNN_OPTS=0",
-      "PYTHONHASHSEED=0",       "PYTHONPATH=/x",          "OMP_NUM_THREADS=4",
-      "MLU_VISIBLE_DEVICES=0",  "TPU_VISIBLE_CHIPS=0"};
+      "CUDA_VISIBLE_DEVICES=0", "TF_CPP_MIN_LOG_LEVEL=2",  "TF_FORCE_GPU_ALLOW_GROWTH=true",
+      "TF_GPU_THREAD_MODE=x",   "TF_XLA_FLAGS=x",          "TF_ENABLE_ONEDNN_OPTS=0",
+      "PYTHONHASHSEED=0",       "PYTHONPATH=/x",           "OMP_NUM_THREADS=4",
+      "MLU_VISIBLE_DEVICES=0",  "TPU_VISIBLE_CHIPS=0",     "HCCL_DETERMINISTIC=true",
+      "MIOPEN_FIND_MODE=1",     "ROCBLAS_LAYER=1",         "HIPBLASLT_LOG_LEVEL=1",
+      "RCCL_MSCCL_ENABLE=0",    "AMD_SERIALIZE_KERNEL=3",  "GPU_MAX_HW_QUEUES=2",
+      "ONEAPI_ROOT=/x",         "SYCL_CACHE_PERSISTENT=1", "CCL_ALLREDUCE=ring",
+      "TASK_QUEUE_ENABLE=1",    "ASCEND_HOME_PATH=/x",     "NCCL_DEBUG=INFO"};
   EXPECT_THAT(notable_variables(kept), SizeIs(kept.size()));
-  EXPECT_THAT(notable_variables({"TF_CLI_CONFIG_FILE=/x", "TF_VAR_token=x", "TF_LOG=debug",
-                                 "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", "PYTHONPATHS=x",
-                                 "HOME=/x", "no equals sign"}),
-              IsEmpty());
+  EXPECT_THAT(
+      notable_variables({"TF_CLI_CONFIG_FILE=/x", "TF_VAR_token=x", "TF_LOG=debug",
+                         "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", "PYTHONPATHS=x",
+                         "HOME=/x", "GPU_PASSES=x", "TASK_QUEUE_ENABLED=x", "no equals sign"}),
+      IsEmpty());
 }
 
 }  // namespace

@@ -281,8 +281,11 @@ TEST(Environment, VariablesAreReplacedNotRepeated) {
 }
 
 TEST(Environment, SecretsAmongNotableVariablesAreMasked) {
-  EXPECT_THAT(notable_variables({"HF_TOKEN=abc", "CUDA_HOME=/opt", "HOME=/root"}),
-              testing::ElementsAre(Variable{"CUDA_HOME", "/opt"}, Variable{"HF_TOKEN", "***"}));
+  EXPECT_THAT(
+      notable_variables({"HF_TOKEN=abc", "CUDA_HOME=/opt", "HOME=/root", "AMD_API_KEY=abc",
+                         "ONEAPI_PASSWORD=abc"}),
+      testing::ElementsAre(Variable{"AMD_API_KEY", "***"}, Variable{"CUDA_HOME", "/opt"},
+                           Variable{"HF_TOKEN", "***"}, Variable{"ONEAPI_PASSWORD", "***"}));
 }
 
 TEST(Strays, AreProcessesOfTheTreeOnDevicesNotGiven) {

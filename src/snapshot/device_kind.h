@@ -72,6 +72,9 @@ struct DeviceKindFacts {
   std::string_view second_variable = {};
   /// What would number anew the devices that the visible variable leaves: taken from a job.
   std::span<const std::string_view> removed_variables = {};
+  /// What the names of its runtime's and its libraries' variables begin with, which change a
+  /// program's results or speed. A name alone ends in "=".
+  std::span<const std::string_view> variable_beginnings = {};
   /// An earlier name of the visible variable, read where that is not set. Empty: there is none.
   std::string_view earlier_variable = {};
   /// Its chips are numbered by what they can do: Device::compute_capability.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -29,6 +30,9 @@ inline constexpr std::array<Name, 2> numbered_nvidia = {"/dev/nvidia",
 inline constexpr std::array<Name, 2> further_nvidia = {"/dev/nvidiactl", "/dev/nvidia-uvm"};
 inline constexpr std::array<Name, 5> classes_nvidia = {"nvidia", "nvidia-caps", "nvidia-uvm",
                                                        "nvidia-frontend", "nvidiactl"};
+
+inline constexpr std::array<Name, 5> variables_nvidia = {"CUDA_", "NVIDIA_", "NCCL_", "CUBLAS_",
+                                                         "CUDNN_"};
 
 inline constexpr DeviceKindFacts nvidia{
     .kind = DeviceKind::nvidia_gpu,
@@ -55,6 +59,7 @@ inline constexpr DeviceKindFacts nvidia{
     .word = "nvidia",
     .torch = {.device_type = "cuda"},
     .has_capability = true,
+    .variable_beginnings = variables_nvidia,
     .further_files = further_nvidia,
     .file_maker = "nvidia-modprobe -u -c=",
     .part_table = "/proc/driver/nvidia-caps/mig-minors",
@@ -89,6 +94,10 @@ inline constexpr std::array<Setting, 3> hiding_amd = {{{"ROCR_VISIBLE_DEVICES", 
                                                        {"HIP_VISIBLE_DEVICES", "-1"},
                                                        {"CUDA_VISIBLE_DEVICES", "-1"}}};
 
+inline constexpr auto variables_amd =
+    std::to_array<Name>({"ROCR_", "HIP_", "HSA_", "AMD_", "ROCM_", "MIOPEN_", "ROCBLAS_",
+                         "HIPBLASLT_", "RCCL_", "TENSILE_", "GPU_MAX_HW_QUEUES="});
+
 inline constexpr DeviceKindFacts amd{
     .kind = DeviceKind::amd_gpu,
     .name = "amd-gpu",
@@ -115,6 +124,7 @@ inline constexpr DeviceKindFacts amd{
                          "a number)")},
     .second_variable = "HIP_VISIBLE_DEVICES",
     .removed_variables = renumber_amd,
+    .variable_beginnings = variables_amd,
     .has_numbered_parts = true,
     .idle_memory = Bytes{std::uint64_t{512} << 20U},  // 284 MiB of an idle MI300X
     .load_may_lie = true,
@@ -135,6 +145,9 @@ inline constexpr std::array<std::string_view, 1> renumber_intel = {"ONEAPI_DEVIC
 
 inline constexpr std::array<Name, 1> files_of_drm = {"/dev/dri/"};
 inline constexpr std::array<Setting, 1> hiding_intel = {{{"ZE_AFFINITY_MASK", "-1"}}};
+
+inline constexpr std::array<Name, 6> variables_intel = {"ZE_",  "ONEAPI_", "SYCL_",
+                                                        "CCL_", "UR_",     "IPEX_"};
 
 // With FLAT, the default, a number is a tile of a card, with COMPOSITE a card.
 inline constexpr DeviceKindFacts intel{
@@ -162,6 +175,7 @@ inline constexpr DeviceKindFacts intel{
               .package = "intel_extension_for_pytorch",
               .how_to_get = as_key("install PyTorch's build for XPU (its version ends in +xpu)")},
     .removed_variables = renumber_intel,
+    .variable_beginnings = variables_intel,
     .used_is_sum_because = as_key("its driver tells used memory to CAP_PERFMON alone, and what all "
                                   "processes hold can be added up by root"),
     .is_given_by_files = true,
@@ -177,6 +191,11 @@ inline constexpr std::array<Name, 2> files_ascend = {"/dev/davinci", "/dev/vdavi
 inline constexpr std::array<Setting, 1> hiding_ascend = {{{"ASCEND_RT_VISIBLE_DEVICES", "-1"}}};
 
 inline constexpr std::array<Name, 1> numbered_ascend = {"/dev/davinci"};
+
+// Behind CANN's and HCCL's, torch_npu's own.
+inline constexpr auto variables_ascend =
+    std::to_array<Name>({"ASCEND_", "HCCL_", "ACL_", "TASK_QUEUE_ENABLE=", "CPU_AFFINITY_CONF=",
+                         "COMBINED_ENABLE=", "INF_NAN_MODE_ENABLE=", "MULTI_STREAM_MEMORY_REUSE="});
 
 inline constexpr DeviceKindFacts ascend{
     .kind = DeviceKind::ascend_npu,
@@ -199,6 +218,7 @@ inline constexpr DeviceKindFacts ascend{
     .torch = {.device_type = "npu",
               .package = "torch_npu",
               .how_to_get = as_key("install torch_npu of the same version as torch")},
+    .variable_beginnings = variables_ascend,
     .idle_memory = Bytes{std::uint64_t{4} << 30U},  // 3.1 to 3.4 GB of an idle 910B
     .further_files = further_ascend,
     .is_given_by_files = true,
@@ -254,6 +274,7 @@ constexpr DeviceKindFacts hygon() {
   facts.torch = amd.torch;
   facts.second_variable = amd.second_variable;
   facts.removed_variables = renumber_amd;
+  facts.variable_beginnings = amd.variable_beginnings;
   facts.idle_memory = amd.idle_memory;
   return facts;
 }
@@ -330,6 +351,7 @@ constexpr auto all_of_kinds() {
   return found;
 }
 inline constexpr auto hiding = all_of_kinds<&DeviceKindFacts::hiding>();
+inline constexpr auto variable_beginnings = all_of_kinds<&DeviceKindFacts::variable_beginnings>();
 
 inline constexpr auto choosing = [] {
   Distinct<Name> found;
@@ -362,6 +384,10 @@ inline constexpr auto told_variables = [] {
   std::copy_n(kind_rows::variables.entries.begin(), names.size(), names.begin());
   return names;
 }();
+
+/// Of all makers' runtimes and libraries (DeviceKindFacts::variable_beginnings).
+inline constexpr auto variable_beginnings =
+    std::span(kind_rows::variable_beginnings.entries).first<kind_rows::variable_beginnings.count>();
 
 /// {variable, value}: what keeps a program off the devices of all kinds.
 inline constexpr auto cpu_only_variables = [] {

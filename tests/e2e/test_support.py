@@ -1,6 +1,7 @@
 """`berth support`: nothing secret in it, nothing written unasked, nothing overwritten."""
 
 import os
+import re
 import stat
 
 import pytest
@@ -59,6 +60,32 @@ def test_no_planted_secret_is_in_the_file(prepared, tmp_path):
     host = os.uname().nodename
     assert len(host) < 3 or f" {host} " not in text
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+OF_OTHER_MAKERS = {
+    "HIP_VISIBLE_DEVICES": "1", "ROCR_VISIBLE_DEVICES": "3", "HSA_OVERRIDE_GFX_VERSION": "10.3.0", "AMD_LOG_LEVEL": "1",
+    "GPU_MAX_HW_QUEUES": "2", "MIOPEN_FIND_MODE": "1", "ASCEND_RT_VISIBLE_DEVICES": "5", "HCCL_IF_IP": "10.0.0.1",
+    "TASK_QUEUE_ENABLE": "1", "ZE_AFFINITY_MASK": "0", "ONEAPI_DEVICE_SELECTOR": "level_zero:1", "SYCL_CACHE_PERSISTENT": "1",
+    "MLU_VISIBLE_DEVICES": "2",
+}  # fmt: skip
+
+
+def test_other_makers_variables_and_kernel_lines_are_in_it(driver_of, tmp_path):
+    journal = tmp_path / "bin" / "journalctl"
+    journal.parent.mkdir()
+    journal.write_text('#!/bin/sh\necho "asked: $*"\n', encoding="utf-8")
+    journal.chmod(0o755)
+    real = driver_of(scenario("lab-4"))
+    done = support(real, "-o", "-", env={**OF_OTHER_MAKERS, "PATH": f"{journal.parent}:{real.env['PATH']}"})
+    assert done.returncode == 0, done.stderr
+    told = done.stdout.partition("\n==== variables: ")[2].partition("\n==== ")[0].splitlines()
+    missing = [name for name in OF_OTHER_MAKERS if not any(line.startswith(f"{name}=") for line in told)]
+    assert not missing, told
+    [asked] = re.findall(r"asked: -k .*--grep=(\S+)", done.stdout)
+    for line, is_one in (("amdgpu 0000:03:00.0: GPU reset begin!", True), ("xe 0000:03:00.0: [drm] GT0: reset", True),
+                         ("NVRM: Xid (PCI:0000:3b:00): 79", True), ("drv_davinci_intf: open", True),
+                         ("usb 1-1: new device executes", False)):  # fmt: skip
+        assert bool(re.search(asked, line)) == is_one, line
 
 
 def test_its_parts_are_there_and_marked_as_simulated(prepared, tmp_path):

@@ -26,22 +26,39 @@ constexpr DifferenceKind for_neither{
     as_key("It only names places or devices; which devices a run had is compared by itself.")};
 
 // Names alone end in "=". A variable that is in no list can change a result.
-constexpr std::string_view speed_alone[] = {"CUDA_LAUNCH_BLOCKING=",
+constexpr std::string_view speed_alone[] = {"AMD_LOG_",
+                                            "AMD_SERIALIZE_",
+                                            "ASCEND_GLOBAL_LOG_LEVEL=",
+                                            "ASCEND_LAUNCH_BLOCKING=",
+                                            "ASCEND_SLOG_PRINT_TO_STDOUT=",
+                                            "CCL_LOG_LEVEL=",
+                                            "CCL_WORKER_",
+                                            "CPU_AFFINITY_CONF=",
+                                            "CUDA_LAUNCH_BLOCKING=",
                                             "CUDA_DEVICE_MAX_CONNECTIONS=",
                                             "CUDA_CACHE_",
                                             "CUDA_MODULE_LOADING=",
                                             "PYTORCH_CUDA_ALLOC_CONF=",
                                             "PYTORCH_ALLOC_CONF=",
+                                            "PYTORCH_HIP_ALLOC_CONF=",
+                                            "PYTORCH_NPU_ALLOC_CONF=",
+                                            "GPU_MAX_HW_QUEUES=",
+                                            "HIP_LAUNCH_BLOCKING=",
+                                            "MULTI_STREAM_MEMORY_REUSE=",
+                                            "SYCL_CACHE_",
+                                            "TASK_QUEUE_ENABLE=",
                                             "TF_GPU_THREAD_",
                                             "TF_FORCE_GPU_ALLOW_GROWTH=",
                                             "TF_CPP_",
                                             "PYTHONMALLOC=",
                                             "TORCH_NCCL_",
-                                            "NCCL_"};
+                                            "HCCL_",
+                                            "NCCL_",
+                                            "RCCL_"};
 constexpr std::string_view threads[] = {"OMP_",    "OPENBLAS_", "NUMEXPR_",          "NUMBA_",
                                         "MKL_",    "KMP_",      "GOTO_NUM_THREADS=", "BLIS_",
                                         "VECLIB_", "TF_NUM_"};
-// And told_variables.
+// And what chooses devices.
 constexpr std::string_view places_alone[] = {"NVIDIA_VISIBLE_DEVICES=",
                                              "NVIDIA_DRIVER_",
                                              "NVIDIA_REQUIRE_",
@@ -56,7 +73,8 @@ constexpr std::string_view places_alone[] = {"NVIDIA_VISIBLE_DEVICES=",
                                              "HF_HOME=",
                                              "TORCH_HOME="};
 // They begin like others and still change a result.
-constexpr std::string_view results_all_the_same[] = {"NCCL_ALGO=", "NCCL_PROTO=", "MKL_CBWR="};
+constexpr std::string_view results_all_the_same[] = {
+    "NCCL_ALGO=", "NCCL_PROTO=", "HCCL_ALGO=", "HCCL_DETERMINISTIC=", "RCCL_MSCCL", "MKL_CBWR="};
 
 template <class List>
 bool is_in(const std::string& name, const List& beginnings) {
@@ -69,7 +87,9 @@ const DifferenceKind& kind_of_variable(const std::string& name, bool on_cpu) {
   if (is_in(name, results_all_the_same)) return for_results;
   if (is_in(name, threads)) return on_cpu ? threads_on_cpu : for_speed;
   if (is_in(name, speed_alone)) return for_speed;
-  const bool shows_devices = std::ranges::find(told_variables, name) != told_variables.end();
+  const auto choosing = choosing_variables();
+  const bool shows_devices = std::ranges::find(told_variables, name) != told_variables.end() ||
+                             std::ranges::find(choosing, std::string_view(name)) != choosing.end();
   if (shows_devices || is_in(name, places_alone)) return for_neither;
   return for_results;
 }
