@@ -353,8 +353,7 @@ class Helper {
     const JobSpec job = run.job;
     const std::string id = manifest.id;
     const std::string outer = manifest.inside.empty() ? "" : manifest.inside + "/";
-    std::vector<DeviceId> devices;
-    for (const Choice& choice : got.placement.chosen) devices.push_back(choice.device);
+    const std::vector<DeviceId> devices = devices_of(got.placement.chosen);
     auto variables = visible_variables(devices, VisibleFormat::indices, got.snapshot);
     auto described = got.lease.describe({.keeper = program_.process(), .job = program_.process()});
     if (!variables || !described || program_.has_had_enough()) {

@@ -21,9 +21,7 @@ Result<std::string> in_format(const std::string& format, const Placement& placem
                               const std::string& asked_for, const Snapshot& snapshot,
                               const std::string& root) {
   if (format == "json") return placement_json(placement, asked_for, snapshot) + "\n";
-  std::vector<DeviceId> devices;
-  for (const Choice& choice : placement.chosen) devices.push_back(choice.device);
-  return devices_in_format(format, devices, snapshot, root);
+  return devices_in_format(format, devices_of(placement.chosen), snapshot, root);
 }
 
 class PickVerb final : public Verb {

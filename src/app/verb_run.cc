@@ -114,10 +114,9 @@ class RunVerb final : public Verb {
     if (!*command) return exit_code::ok;
     const auto engine = fit_container(**command, options, services_of(context, nullptr, options));
     if (!engine) return report(engine.error(), usage_code());
-    std::vector<DeviceId> devices;
-    for (const Choice& choice : found.placement.chosen) devices.push_back(choice.device);
-    const auto start = start_container_with(**command, devices, found.snapshot, *engine,
-                                            {.run = "RUN", .cid_file = "FILE"});
+    const auto start =
+        start_container_with(**command, devices_of(found.placement.chosen), found.snapshot, *engine,
+                             {.run = "RUN", .cid_file = "FILE"});
     if (!start) return report(start.error(), usage_code());
     complain(sentence_of_container((*command)->engine, start->added));
     return exit_code::ok;

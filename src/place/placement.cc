@@ -363,6 +363,12 @@ Placement place(const Snapshot& snapshot, const Request& request, const PlaceLim
   return placement;
 }
 
+std::vector<DeviceId> devices_of(const std::vector<Choice>& chosen) {
+  std::vector<DeviceId> devices;
+  for (const Choice& choice : chosen) devices.push_back(choice.device);
+  return devices;
+}
+
 std::vector<ClaimedDevice> taken_by(const Placement& placement) {
   std::vector<ClaimedDevice> devices;
   for (const Choice& choice : placement.chosen) devices.push_back({choice.device, choice.promised});

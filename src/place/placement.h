@@ -100,6 +100,8 @@ struct Placement {
   std::vector<std::string_view> kinds_to_choose;
 };
 
+/// In their order.
+[[nodiscard]] std::vector<DeviceId> devices_of(const std::vector<Choice>& chosen);
 /// What a claim of it takes.
 [[nodiscard]] std::vector<ClaimedDevice> taken_by(const Placement& placement);
 

@@ -56,6 +56,11 @@ TEST(Promisable, DeductsWhatTheDriverReserves) {
   EXPECT_EQ(promisable_memory(host.devices[0], host), Reading<Bytes>(79_GiB));
 }
 
+TEST(Placement, NamesTheDevicesInTheOrderTheyWereChosenIn) {
+  const std::vector<Choice> chosen = {{.device = DeviceId("B")}, {.device = DeviceId("A")}};
+  EXPECT_THAT(devices_of(chosen), ElementsAre(DeviceId("B"), DeviceId("A")));
+}
+
 TEST(Place, GivesOfEqualsWhatTheUsersLastJobWasOn) {
   const Snapshot host = SnapshotBuilder()
                             .gpu("A", 80_GiB)

@@ -275,8 +275,7 @@ class Run {
   Result<std::vector<std::string>> job_environment() {
     std::vector<Variable> variables;
     std::vector<std::string> environment = options_.environment;
-    std::vector<DeviceId> devices;
-    for (const Choice& choice : started_.devices) devices.push_back(choice.device);
+    const std::vector<DeviceId> devices = devices_of(started_.devices);
     if (auto plan = plan_its_isolation(devices); !plan) return std::unexpected(plan.error());
     if (lease_ && job_.bind) {
       const auto plan = plan_binding(devices, started_.snapshot);
