@@ -1,6 +1,5 @@
 // `berth record FILE`: what the machine does, one snapshot a line, for `--replay FILE`.
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,50 +68,7 @@ class RecordVerb final : public Verb {
 
   [[nodiscard]] Result<Fd> open_file() const {
     if (file_ == "-") return Fd(::dup(STDOUT_FILENO));
-    struct stat facts{};
-    if (::stat(file_.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
-      return S_ISDIR(facts.st_mode)
-                 ? fail(ErrorCode::invalid, "{} is a folder; name a file in it, or - for stdout",
-                        printable(file_))
-                 : fail(ErrorCode::invalid,
-                        "{} is no regular file; name one, or - for stdout, which may lead into it",
-                        printable(file_));
-    }
-    if (const auto fit = append_ ? is_fit_to_go_on() : Result<void>(); !fit) {
-      return std::unexpected(fit.error());
-    }
-    const int create = append_ ? 0 : O_EXCL;
-    auto fd = open_fd(file_, O_WRONLY | O_CREAT | O_APPEND | create, 0644);
-    if (!fd && !append_ && is_there(file_)) {
-      return fail(fd.error().code(), "{}; --append goes on with a file that is there",
-                  fd.error().said());
-    }
-    return fd;
-  }
-
-  /// Adding to anything else would spoil it, and the recording too.
-  [[nodiscard]] Result<void> is_fit_to_go_on() const {
-    struct stat facts{};
-    if (::stat(file_.c_str(), &facts) != 0 || facts.st_size == 0) return {};
-    const auto recording = Recording::open_file(file_);
-    const bool is_whole = ends_a_line(facts.st_size);
-    if (recording && is_whole) return {};
-    if (recording && !recording->at(recording->size() - 1)) return torn(recording->last_line());
-    return fail(ErrorCode::invalid, "{} is no whole recording: nothing was added to it",
-                printable(file_));
-  }
-
-  [[nodiscard]] bool ends_a_line(off_t size) const {
-    const auto fd = open_fd(file_, O_RDONLY | O_NONBLOCK);
-    char last = 0;
-    return fd && ::pread(fd->get(), &last, 1, size - 1) == 1 && last == '\n';
-  }
-
-  [[nodiscard]] std::unexpected<Error> torn(const Recording::Line& last) const {
-    return fail(ErrorCode::invalid,
-                "{} breaks off in its last line, {}: nothing was added to it; --replay plays what "
-                "is before. To go on with it, cut that line off: truncate -s {} {}",
-                printable(file_), last.number, last.begin, shell_quoted(file_));
+    return open_to_record(file_, append_ ? RecordInto::what_is_there : RecordInto::new_file);
   }
 
   int record(Context& context, Live& live, SignalQueue& signals, int out, Duration delay,

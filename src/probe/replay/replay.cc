@@ -296,6 +296,58 @@ Result<Snapshot> Recording::at(std::size_t position) const {
   return snapshot;
 }
 
+namespace {
+
+bool ends_a_line(const std::string& file, off_t size) {
+  const auto fd = open_fd(file, O_RDONLY | O_NONBLOCK);
+  char last = 0;
+  return fd && ::pread(fd->get(), &last, 1, size - 1) == 1 && last == '\n';
+}
+
+std::unexpected<Error> torn(const std::string& file, const Recording::Line& last) {
+  return fail(ErrorCode::invalid,
+              "{} breaks off in its last line, {}: nothing was added to it; --replay plays what "
+              "is before. To go on with it, cut that line off: truncate -s {} {}",
+              printable(file), last.number, last.begin, shell_quoted(file));
+}
+
+/// Adding to anything else would spoil it, and the recording too.
+Result<void> is_fit_to_go_on(const std::string& file) {
+  struct stat facts{};
+  if (::stat(file.c_str(), &facts) != 0 || facts.st_size == 0) return {};
+  const auto recording = Recording::open_file(file);
+  const bool is_whole = ends_a_line(file, facts.st_size);
+  if (recording && is_whole) return {};
+  if (recording && !recording->at(recording->size() - 1)) return torn(file, recording->last_line());
+  return fail(ErrorCode::invalid, "{} is no whole recording: nothing was added to it",
+              printable(file));
+}
+
+}  // namespace
+
+Result<Fd> open_to_record(const std::string& file, RecordInto into) {
+  const bool goes_on = into == RecordInto::what_is_there;
+  struct stat facts{};
+  if (::stat(file.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
+    return S_ISDIR(facts.st_mode)
+               ? fail(ErrorCode::invalid, "{} is a folder; name a file in it, or - for stdout",
+                      printable(file))
+               : fail(ErrorCode::invalid,
+                      "{} is no regular file; name one, or - for stdout, which may lead into it",
+                      printable(file));
+  }
+  if (const auto fit = goes_on ? is_fit_to_go_on(file) : Result<void>(); !fit) {
+    return std::unexpected(fit.error());
+  }
+  const int create = goes_on ? 0 : O_EXCL;
+  auto fd = open_fd(file, O_WRONLY | O_CREAT | O_APPEND | create, 0644);
+  if (!fd && !goes_on && is_there(file)) {
+    return fail(fd.error().code(), "{}; --append goes on with a file that is there",
+                fd.error().said());
+  }
+  return fd;
+}
+
 Snapshot Player::look(WallTime now) {
   if (!started_) {
     started_ = now;

@@ -85,6 +85,12 @@ class Recording {
   std::vector<Line> lines_;
 };
 
+/// Where a new recording goes: a file that is not there yet, or the end of one.
+enum class RecordInto { new_file, what_is_there };
+/// Opens the file to write lines of snapshots into. invalid: it is no regular file, or no whole
+/// recording: adding to it would spoil it, and the recording too. Else: it is there already.
+[[nodiscard]] Result<Fd> open_to_record(const std::string& file, RecordInto into);
+
 /// Plays a recording in the time it was made in.
 class Player {
  public:

@@ -264,5 +264,40 @@ TEST(Recording, ADamagedLineIsNamedByItsPlaceAndNotInAParsersWords) {
   EXPECT_THAT(said, Not(HasSubstr("json.exception")));
 }
 
+/// Why nothing is recorded into a file that has this; empty: it is.
+std::string refusal_to_record(const std::string& before, RecordInto into) {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "a.jsonl";
+  if (!before.empty()) EXPECT_TRUE(write_file_atomically(path, before));
+  const auto opened = open_to_record(path, into);
+  return opened ? "" : opened.error().message();
+}
+
+TEST(OpenToRecord, GoesOnWithNothingButAWholeRecording) {
+  using enum RecordInto;
+  EXPECT_EQ(refusal_to_record("", what_is_there), "");
+  EXPECT_EQ(refusal_to_record(three_lines(), what_is_there), "");
+  const std::string torn = three_lines() + R"({"taken)";
+  EXPECT_THAT(refusal_to_record(torn, what_is_there),
+              HasSubstr("breaks off in its last line, 4: nothing was added"));
+  EXPECT_THAT(refusal_to_record(torn, what_is_there),
+              HasSubstr("truncate -s " + std::to_string(three_lines().size()) + " "));
+  const std::string unended = three_lines().substr(0, three_lines().size() - 1);
+  EXPECT_THAT(refusal_to_record(unended, what_is_there), HasSubstr("is no whole recording"));
+  EXPECT_THAT(refusal_to_record("a letter\n", what_is_there), HasSubstr("is no whole recording"));
+}
+
+TEST(OpenToRecord, OverwritesNothing) {
+  const TemporaryDirectory folder;
+  EXPECT_EQ(refusal_to_record("", RecordInto::new_file), "");
+  EXPECT_THAT(refusal_to_record(three_lines(), RecordInto::new_file),
+              HasSubstr("--append goes on with a file that is there"));
+  for (const RecordInto into : {RecordInto::new_file, RecordInto::what_is_there}) {
+    EXPECT_THAT(open_to_record(folder.path(), into).error().message(), HasSubstr("is a folder"));
+    EXPECT_THAT(open_to_record("/dev/null", into).error().message(),
+                HasSubstr("is no regular file"));
+  }
+}
+
 }  // namespace
 }  // namespace berth
