@@ -112,14 +112,17 @@ class BottleneckWatch {
     return job_.processes(target.roots, target.keeper);
   }
 
-  /// Nothing: it has none that is known, or of several kinds.
+  /// Of its devices; of a job without any, of those that are here. Nothing: they are of several
+  /// kinds.
   static std::optional<DeviceKind> kind_of(const bottleneck::Target& target,
                                            const Snapshot& snapshot) {
     std::optional<DeviceKind> kind;
-    for (const DeviceId& id : target.devices) {
-      const Device* device = find_device(id, snapshot);
-      if (device == nullptr || (kind && *kind != device->kind)) return std::nullopt;
-      kind = device->kind;
+    for (const Device& device : snapshot.devices) {
+      const bool is_its = target.devices.empty() ? is_supported(device) && !device.parent
+                                                 : contains(target.devices, device.id);
+      if (!is_its) continue;
+      if (kind && *kind != device.kind) return std::nullopt;
+      kind = device.kind;
     }
     return kind;
   }

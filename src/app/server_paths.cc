@@ -114,12 +114,14 @@ std::vector<std::string> simulated_server_sockets(const Context& context) {
   return usual_places(context, socket_of_simulated);
 }
 
-Result<std::string> ask_server(Context& context, const std::string& socket, std::string target) {
+Result<std::string> ask_server(Context& context, const std::string& socket, std::string target,
+                               Duration patience) {
   serve::HttpCall call;
   call.url.kind = serve::Url::Kind::unix_socket;
   call.url.host = "localhost";
   call.url.socket = socket;
   call.url.target = std::move(target);
+  call.patience = patience;
   auto reply = serve::ask_and_wait(std::move(call), context.clock());
   if (!reply) return std::unexpected(std::move(reply).error());
   if (reply->status == 200) return std::move(reply->body);

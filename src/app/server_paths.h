@@ -32,7 +32,8 @@ namespace berth {
 [[nodiscard]] std::vector<std::string> simulated_server_sockets(const Context& context);
 /// What a server answers at its socket.
 [[nodiscard]] Result<std::string> ask_server(Context& context, const std::string& socket,
-                                             std::string target);
+                                             std::string target,
+                                             Duration patience = std::chrono::seconds(5));
 /// Where records of runs are: one's own. For root also those of all users whom /etc/passwd names.
 /// With $BERTH_HOMES (for tests) their homes lie below that.
 [[nodiscard]] std::vector<serve::StateDirectory> record_directories(const Context& context,

@@ -38,7 +38,7 @@ Result<HostReport> own_report(Context& context) {
 std::optional<std::vector<HostReport>> hosts_of_server(Context& context,
                                                        const serve::Settings& settings) {
   for (const std::string& socket : server_sockets(context, settings)) {
-    const auto body = ask_server(context, socket, "/api/v1/hosts?limit=10000");
+    const auto body = ask_server(context, socket, "/api/v1/hosts?limit=10000", patience);
     if (!body) continue;
     auto hosts = parse_hosts(*body);
     if (hosts && !hosts->empty()) return *std::move(hosts);

@@ -86,12 +86,6 @@ class ServiceVerb final : public Verb {
     return exit_code::ok;
   }
 
-  static std::vector<std::string> device_files() {
-    std::vector<std::string> files;
-    for (const std::string& name : entries_in("/dev")) files.push_back("/dev/" + name);
-    return files;
-  }
-
   Result<void> check_it_is_ours(const std::string& path) const {
     const auto had = read_file(path);
     if (had && !serve::is_our_unit(*had)) {
@@ -106,7 +100,7 @@ class ServiceVerb final : public Verb {
       return report(Error(ErrorCode::not_found, "the file of this berth is gone: install it anew"));
     }
     const std::string text = serve::service_unit(
-        user_ ? serve::ServiceScope::user : serve::ServiceScope::system, *program, device_files());
+        user_ ? serve::ServiceScope::user : serve::ServiceScope::system, *program);
     if (const auto ours = check_it_is_ours(path); !ours) return report(ours.error());
     if (dry_run_) {
       print(trf("+ {} would be:", path) + "\n" + text);

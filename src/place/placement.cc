@@ -327,6 +327,10 @@ bool is_held_by_policy(const Placement& placement) {
   });
 }
 
+static void add_name(std::vector<std::string_view>& names, std::string_view name) {
+  if (!contains(names, name)) names.push_back(name);
+}
+
 Placement place(const Snapshot& snapshot, const Request& request, const PlaceLimits& limits) {
   Placement placement;
   placement.kinds_to_choose = kinds_to_choose(snapshot, request, limits);
@@ -341,9 +345,8 @@ Placement place(const Snapshot& snapshot, const Request& request, const PlaceLim
     may_serve.push_back(!refusal || refusal->may_change);
     if (refusal) {
       if (refusal->rule == Rule::not_visible && limits.visible_by == VisibleBy::variable) {
-        if (++placement.hidden_by_variable == 1) {
-          placement.hiding_variable = hiding_variable(limits, device);
-        }
+        ++placement.hidden_by_variable;
+        add_name(placement.hiding_variables, hiding_variable(limits, device));
       }
       placement.refused.push_back(std::move(*refusal));
     } else {
@@ -352,10 +355,13 @@ Placement place(const Snapshot& snapshot, const Request& request, const PlaceLim
   }
   placement.variable_hides_all =
       limits.visible && limits.visible->empty() && limits.visible_by == VisibleBy::variable;
-  if (placement.variable_hides_all && placement.hiding_variable.empty()) {
-    // Each is refused for more than that. Where there is no device, CUDA's variable alone is read.
-    placement.hiding_variable = limits.hidden_by.empty() ? facts_of(unnamed_vendor).visible_variable
-                                                         : limits.hidden_by.begin()->second;
+  if (placement.variable_hides_all) {
+    // Also of devices that are refused for more than that.
+    for (const auto& [id, name] : limits.hidden_by) add_name(placement.hiding_variables, name);
+    // Where there is no device, CUDA's variable alone is read.
+    if (placement.hiding_variables.empty()) {
+      placement.hiding_variables = {facts_of(unnamed_vendor).visible_variable};
+    }
   }
   placement.possible = request.devices > 0 && is_possible(snapshot, may_serve, request.devices) &&
                        can_be_together(snapshot, may_serve, request);

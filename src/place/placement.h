@@ -90,11 +90,11 @@ struct Placement {
   [[nodiscard]] bool satisfied() const { return !chosen.empty(); }
   /// False: this machine can never satisfy the request, not even when it is idle.
   bool possible = true;
-  /// How many were refused for an inherited variable alone, which may be set by mistake.
+  /// How many were refused for inherited variables alone, which may be set by mistake.
   std::size_t hidden_by_variable = 0;
-  /// Its name, of several the first device's; empty: none hides a device.
-  std::string_view hiding_variable = {};
-  /// That variable shows no device at all.
+  /// Their names; empty: none hides a device.
+  std::vector<std::string_view> hiding_variables;
+  /// They show no device at all.
   bool variable_hides_all = false;
   /// The makers among which somebody has to choose (Rule::kind_not_said); else empty.
   std::vector<std::string_view> kinds_to_choose;

@@ -425,8 +425,19 @@ TEST(Place, NamesTheVariableThatIsSet) {
                            .hidden_by = {{DeviceId("A"), "HIP_VISIBLE_DEVICES"}}};
   const Placement got = place(host, Request{}, limits);
   EXPECT_EQ(refusal(got).text.english(), "not in HIP_VISIBLE_DEVICES");
-  EXPECT_EQ(got.hiding_variable, "HIP_VISIBLE_DEVICES");
+  EXPECT_THAT(got.hiding_variables, ElementsAre("HIP_VISIBLE_DEVICES"));
   EXPECT_TRUE(got.variable_hides_all);
+}
+
+TEST(Place, NamesEachVariableThatHides) {
+  const auto amd = [](Device& device) { device.kind = DeviceKind::amd_gpu; };
+  const Snapshot host =
+      SnapshotBuilder().gpu("A", 8_GiB).with(amd).gpu("B", 8_GiB).with(amd).build();
+  const PlaceLimits limits{.visible = std::vector<DeviceId>(),
+                           .hidden_by = {{DeviceId("A"), "ROCR_VISIBLE_DEVICES"},
+                                         {DeviceId("B"), "HIP_VISIBLE_DEVICES"}}};
+  const Placement got = place(host, Request{}, limits);
+  EXPECT_THAT(got.hiding_variables, ElementsAre("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"));
 }
 
 TEST(Place, NamesTheVariableAlsoWhereEachDeviceIsRefusedForMore) {
@@ -434,9 +445,10 @@ TEST(Place, NamesTheVariableAlsoWhereEachDeviceIsRefusedForMore) {
       SnapshotBuilder().gpu("A", 8_GiB).with([](Device& device) { device.lost = true; }).build();
   PlaceLimits none{.visible = std::vector<DeviceId>(),
                    .hidden_by = {{DeviceId("A"), "HIP_VISIBLE_DEVICES"}}};
-  EXPECT_EQ(place(lost, Request{}, none).hiding_variable, "HIP_VISIBLE_DEVICES");
+  EXPECT_THAT(place(lost, Request{}, none).hiding_variables, ElementsAre("HIP_VISIBLE_DEVICES"));
   none.hidden_by.clear();
-  EXPECT_EQ(place(Snapshot{}, Request{}, none).hiding_variable, "CUDA_VISIBLE_DEVICES");
+  EXPECT_THAT(place(Snapshot{}, Request{}, none).hiding_variables,
+              ElementsAre("CUDA_VISIBLE_DEVICES"));
 }
 
 TEST(Place, AsksTheChipForWhatTheJobNeeds) {

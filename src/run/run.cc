@@ -282,6 +282,9 @@ class Run {
       plan ? void(binding_ = *plan) : tell(RunRemark{plan.error().said()});
     }
     if (lease_) {
+      const auto own_choice = warning_about_variables_of(devices, started_.snapshot, job_.command,
+                                                         search_path_in(options_.environment));
+      if (own_choice && options_.retry_of.empty() && !container_.is_there()) tell(*own_choice);
       auto visible = visible_variables(
           devices, options_.visible_format,
           isolation_ ? seen_inside(devices, started_.snapshot) : started_.snapshot);

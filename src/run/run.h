@@ -229,12 +229,18 @@ struct RunOutcome {
 /// `os.environ["CUDA_VISIBLE_DEVICES"] = …`, `export ROCR_VISIBLE_DEVICES=…`, setdefault left out.
 /// What is set to its own value (`…=${CUDA_VISIBLE_DEVICES:-0}`), or another's of these, is not
 /// set.
-[[nodiscard]] std::optional<ScriptLine> find_visible_devices_assignment(std::string_view text);
+[[nodiscard]] std::optional<ScriptLine> find_visible_devices_assignment(
+    std::string_view text, std::span<const std::string_view> variables = choosing_variables());
 
-/// Whether a command chooses its devices itself. Its words (`env …`, `bash -c …`, `python -c …`)
-/// show it, and the texts of its scripts. `executable`: where its first word was found.
+/// Whether a command chooses its devices itself, by CUDA's variable or for a container. Its words
+/// (`env …`, `bash -c …`, `python -c …`) show it, and the texts of its scripts. `executable`: where
+/// its first word was found.
 [[nodiscard]] std::optional<ScriptWarning> warning_about_devices_set_by(
     const std::vector<std::string>& command, const std::string& executable);
+/// Whether it does so by another variable that programs read for these devices.
+[[nodiscard]] std::optional<ScriptWarning> warning_about_variables_of(
+    const std::vector<DeviceId>& devices, const Snapshot& snapshot,
+    const std::vector<std::string>& command, const std::string& search_path);
 
 /// The first character in a Python script's code that ends Python with a SyntaxError; `text` names
 /// it. Curly quotes, non-breaking blanks and their like count, but not in strings and comments.

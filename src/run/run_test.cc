@@ -159,13 +159,29 @@ TEST(ScriptCheck, CommandThatSetsTheDevicesInItsWordsIsWarnedAbout) {
                                {"python3.11", "-u", "-W", "ignore", "-c", python},
                                {"python", "-uc", python},
                                {"env", "CUDA_VISIBLE_DEVICES=2", "python"},
-                               {"env", "ROCR_VISIBLE_DEVICES=2", "python"},
                                {"env", "-u", "A", "B=1", "CUDA_VISIBLE_DEVICES=2", "x"},
                                {"nohup", "/usr/bin/env", "-i", "CUDA_VISIBLE_DEVICES=2", "x"},
                                {"env", "-S", shell}}) {
     EXPECT_EQ(warning_about(command), What::command_sets_devices)
         << testing::PrintToString(command);
   }
+}
+
+TEST(ScriptCheck, AnotherMakersVariableIsWarnedAboutWhereItsDevicesAreGiven) {
+  const Snapshot host = SnapshotBuilder()
+                            .gpu("N", 8_GiB)
+                            .gpu("A", 8_GiB)
+                            .with([](Device& device) { device.kind = DeviceKind::amd_gpu; })
+                            .build();
+  const std::vector<std::string> command = {"env", "HIP_VISIBLE_DEVICES=2",
+                                            "CUDA_VISIBLE_DEVICES=2", "python"};
+  const auto given = [&](const char* device) {
+    return what_of(warning_about_variables_of({DeviceId(device)}, host, command, "/bin:/usr/bin"));
+  };
+  EXPECT_EQ(given("A"), What::command_sets_devices);
+  EXPECT_EQ(given("N"), std::nullopt) << "its programs read CUDA's, of which it was told before";
+  EXPECT_EQ(warning_about(command), What::command_sets_devices);
+  EXPECT_EQ(warning_about({"env", "HIP_VISIBLE_DEVICES=2", "python"}), std::nullopt);
 }
 
 TEST(ScriptCheck, CommandThatOnlyReadsTheDevicesIsNotWarnedAbout) {
@@ -243,6 +259,7 @@ TEST(ScriptCheck, ContainerThatHasTheRunsGpusOrNoneIsNotWarnedAbout) {
        {Words{"docker", "run", "image", "python"},
         {"docker", "run", "-e", "NVIDIA_VISIBLE_DEVICES=void", "image"},
         {"docker", "run", "--gpus", "all", "-e", "CUDA_VISIBLE_DEVICES", "image"},
+        {"sh", "-c", "docker run -e ZE_AFFINITY_MASK --device /dev/dri/renderD128 image"},
         {"sh", "-c", "docker run --gpus \"\\\"device=$CUDA_VISIBLE_DEVICES\\\"\" image"},
         {"sh", "-c", "docker run --gpus device=${CUDA_VISIBLE_DEVICES} image"},
         {"sh", "-c", "eval docker run $(berth pick --format docker) image"},

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/fd.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "run/command_words.h"
 #include "run/container/toolkit.h"
 #include "run/run.h"
 #include "snapshot/device_kind.h"
+#include "snapshot/questions.h"
 
 namespace berth {
 
@@ -100,12 +103,15 @@ bool is_shell_assignment(std::string_view before, std::string_view after) {
   }
 }
 
-bool sets_devices(std::string_view line) {
+using Variables = std::span<const std::string_view>;
+
+bool sets_devices(std::string_view line, Variables variables) {
   constexpr std::size_t longest_line = 8192;  // of a longer one: no line that a person wrote
   const std::string_view code = line.substr(0, longest_line);
   for (auto one = first_mention(code); one; one = first_mention(code, one->at + 1)) {
     const std::string_view before = code.substr(0, one->at);
     const std::string_view after = code.substr(one->at + one->variable.size());
+    if (!contains(variables, one->variable)) continue;
     if (is_python_subscript(before, after) || is_call(before) ||
         is_shell_assignment(before, after)) {
       return true;
@@ -118,34 +124,34 @@ bool sets_devices(std::string_view line) {
 
 constexpr std::size_t words_looked_at = 24;  // what follows are the program's own
 
-bool sets_text_devices(std::string_view text) {
-  return find_visible_devices_assignment(text).has_value();
+bool sets_text_devices(std::string_view text, Variables variables) {
+  return find_visible_devices_assignment(text, variables).has_value();
 }
 
 /// Whether `env` at `at` is told to set such a variable.
-bool env_sets_devices(const Words& words, std::size_t at) {
+bool env_sets_devices(const Words& words, std::size_t at, Variables variables) {
   for (std::size_t i = at + 1; i < words.size(); ++i) {
     const std::string_view word = words[i];
     if (word == "-S" || word == "--split-string") {
-      return i + 1 < words.size() && sets_text_devices(words[i + 1]);
+      return i + 1 < words.size() && sets_text_devices(words[i + 1], variables);
     }
     if (word == "-u" || word == "--unset" || word == "-C" || word == "--chdir") {
       ++i;
     } else if (!word.starts_with('-')) {
       if (!is_assignment_word(word)) return false;
-      if (contains(choosing_variables(), word.substr(0, word.find('=')))) return true;
+      if (contains(variables, word.substr(0, word.find('=')))) return true;
     }
   }
   return false;
 }
 
 /// The word of the command that sets the devices: "env", "bash -c".
-std::optional<std::string> setter_among(const Words& words) {
+std::optional<std::string> setter_among(const Words& words, Variables variables) {
   for (std::size_t at = 0; at < std::min(words.size(), words_looked_at); ++at) {
     const std::string_view name = name_of_program(words[at]);
-    if (name == "env" && env_sets_devices(words, at)) return "env";
+    if (name == "env" && env_sets_devices(words, at, variables)) return "env";
     const auto code = code_for(words, at);
-    if (code && sets_text_devices(*code)) return std::string(name) + " -c";
+    if (code && sets_text_devices(*code, variables)) return std::string(name) + " -c";
   }
   return std::nullopt;
 }
@@ -175,9 +181,10 @@ bool gives_gpus(std::string_view option, std::string_view value) {
 /// is hidden from the program.
 bool hands_variable_on(std::string_view option, std::string_view value) {
   if (option != "-e" && option != "--env") return false;
-  const auto one = first_mention(value);
-  return one && one->at == 0 &&
-         (value == one->variable || value.find('$') != std::string_view::npos);
+  // What --gpus gives no other's variable hides.
+  const std::string_view variable = facts_of(unnamed_vendor).visible_variable;
+  return value == variable ||
+         (value.starts_with(variable) && value.find('$') != std::string_view::npos);
 }
 
 /// The option by which this `run` chooses GPUs for its container, as it was typed.
@@ -221,7 +228,8 @@ bool acts_on_started(const Words& words, std::size_t at) {
 /// Whether nobody told it of the run's devices, and nothing is put in (run/container/plan.h).
 bool is_left_alone(const Words& words, bool is_put_in) {
   return !is_put_in && std::ranges::none_of(words, [](const std::string& word) {
-    return word.find("VISIBLE_DEVICES") != word.npos || word.starts_with("$(berth");
+    return word.find("VISIBLE_DEVICES") != word.npos || first_mention(word) ||
+           word.starts_with("$(berth");
   });
 }
 
@@ -284,33 +292,13 @@ bool is_python_script(std::string_view name, std::string_view text) {
   return name.ends_with(".py") || (first.starts_with("#!") && first.find("python") != first.npos);
 }
 
-std::optional<ScriptWarning> warning_about_script(const std::string& name,
-                                                  const std::string& text) {
-  if (auto line = find_visible_devices_assignment(text)) {
-    return ScriptWarning{
-        .what = ScriptWarning::What::script_sets_devices, .script = name, .line = *std::move(line)};
-  }
-  if (!is_shell_script(name, text)) return std::nullopt;
-  auto warning = warning_about_container_in_text(text);
-  if (warning) warning->script = name;
-  return warning;
-}
-}  // namespace
-
-std::optional<ScriptLine> find_visible_devices_assignment(std::string_view text) {
-  int number = 0;
-  for (const std::string_view line : split(text, '\n')) {
-    ++number;
-    const std::string_view code = code_in(line);
-    if (sets_devices(code)) return ScriptLine{.number = number, .text = printable(code)};
-  }
-  return std::nullopt;
-}
-
-std::optional<ScriptWarning> warning_about_devices_set_by(const std::vector<std::string>& command,
-                                                          const std::string& executable) {
+/// A script or the command's own words set one of these.
+std::optional<ScriptWarning> warning_about_setting(const std::vector<std::string>& command,
+                                                   const std::string& executable,
+                                                   Variables variables, bool with_containers) {
   // A wrapper's argument may be a script, too; further on, what follows a script are its arguments.
   constexpr std::size_t words_that_may_be_wrappers = 4;
+  using What = ScriptWarning::What;
   bool seen_script = false;
   for (std::size_t at = 0; at < std::min(command.size(), words_looked_at); ++at) {
     const std::string& word = command[at];
@@ -318,12 +306,59 @@ std::optional<ScriptWarning> warning_about_devices_set_by(const std::vector<std:
     const auto text = text_of_script(at == 0 ? executable : word);
     seen_script = seen_script || text;
     if (!text) continue;
-    if (auto warning = warning_about_script(word, *text)) return warning;
+    if (auto line = find_visible_devices_assignment(*text, variables)) {
+      return ScriptWarning{
+          .what = What::script_sets_devices, .script = word, .line = *std::move(line)};
+    }
+    if (!with_containers || !is_shell_script(word, *text)) continue;
+    if (auto warning = warning_about_container_in_text(*text)) {
+      warning->script = word;
+      return warning;
+    }
   }
-  if (const auto setter = setter_among(command)) {
-    return ScriptWarning{.what = ScriptWarning::What::command_sets_devices, .by = *setter};
+  if (const auto setter = setter_among(command, variables)) {
+    return ScriptWarning{.what = What::command_sets_devices, .by = *setter};
   }
-  return warning_about_container_among(command);
+  return std::nullopt;
+}
+}  // namespace
+
+std::optional<ScriptLine> find_visible_devices_assignment(
+    std::string_view text, std::span<const std::string_view> variables) {
+  int number = 0;
+  for (const std::string_view line : split(text, '\n')) {
+    ++number;
+    const std::string_view code = code_in(line);
+    if (sets_devices(code, variables)) return ScriptLine{.number = number, .text = printable(code)};
+  }
+  return std::nullopt;
+}
+
+std::optional<ScriptWarning> warning_about_devices_set_by(const std::vector<std::string>& command,
+                                                          const std::string& executable) {
+  const std::array variables = {facts_of(unnamed_vendor).visible_variable};
+  auto warning = warning_about_setting(command, executable, variables, true);
+  return warning ? warning : warning_about_container_among(command);
+}
+
+std::optional<ScriptWarning> warning_about_variables_of(const std::vector<DeviceId>& devices,
+                                                        const Snapshot& snapshot,
+                                                        const std::vector<std::string>& command,
+                                                        const std::string& search_path) {
+  std::vector<std::string_view> variables;
+  for (const DeviceId& id : devices) {
+    const Device* device = find_device(id, snapshot);
+    if (device == nullptr) continue;
+    const DeviceKindFacts& facts = facts_of(device->kind);
+    for (const std::string_view name :
+         {facts.visible_variable, facts.second_variable, facts.earlier_variable}) {
+      const bool is_said = name.empty() || name == facts_of(unnamed_vendor).visible_variable;
+      if (!is_said && !contains(variables, name)) variables.push_back(name);
+    }
+  }
+  if (variables.empty() || command.empty()) return std::nullopt;
+  const auto executable = find_executable(command.front(), search_path);
+  return executable ? warning_about_setting(command, *executable, variables, false) : std::nullopt;
 }
 
 std::optional<ScriptWarning> warning_about_characters_in(const std::vector<std::string>& command,

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
 
@@ -13,10 +12,8 @@ namespace berth::serve {
 
 enum class ServiceScope { system, user };
 
-/// `program`: the whole path of berth. `device_files`: the paths in /dev, of which it may open
-/// those of drivers without a class. It begins with what says that we wrote it (is_our_unit).
-[[nodiscard]] std::string service_unit(ServiceScope scope, const std::string& program,
-                                       const std::vector<std::string>& device_files);
+/// `program`: the whole path of berth. It begins with what says that we wrote it (is_our_unit).
+[[nodiscard]] std::string service_unit(ServiceScope scope, const std::string& program);
 /// Whether a unit's text is one that berth wrote: another's is not overwritten or removed.
 [[nodiscard]] bool is_our_unit(const std::string& text);
 

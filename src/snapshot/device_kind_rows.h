@@ -254,6 +254,7 @@ inline constexpr std::array<Setting, 1> hiding_mthreads = {{{"MUSA_VISIBLE_DEVIC
 inline constexpr std::array<Name, 2> files_metax = {"/dev/mxcd", "/dev/dri/"};
 inline constexpr std::array<Name, 2> files_iluvatar = {"/dev/iluvatar", "/dev/itrctl"};
 inline constexpr std::array<Name, 1> numbered_iluvatar = {"/dev/iluvatar"};
+inline constexpr std::array<Name, 1> further_iluvatar = {"/dev/itrctl"};
 inline constexpr std::array<Setting, 1> hiding_like_cudas = {{{"CUDA_VISIBLE_DEVICES", "-1"}}};
 inline constexpr std::array<Name, 1> files_gaudi = {"/dev/accel"};
 inline constexpr std::array<Name, 1> numbered_gaudi = {"/dev/accel/accel"};
@@ -286,6 +287,7 @@ constexpr DeviceKindFacts iluvatar() {
                "CUDA_VISIBLE_DEVICES", files_iluvatar, numbered_iluvatar, hiding_like_cudas);
   facts.source = "ixml";
   facts.card_file = numbered_iluvatar.front();
+  facts.further_files = further_iluvatar;
   return facts;
 }
 
@@ -360,7 +362,6 @@ inline constexpr auto choosing = [] {
          {facts.visible_variable, facts.second_variable, facts.earlier_variable}) {
       if (!name.empty()) found.add(name);
     }
-    for (const Name name : facts.removed_variables) found.add(name);
   }
   return found;
 }();

@@ -219,17 +219,19 @@ std::string why_never(const Placement& placement, const Snapshot& snapshot) {
 /// Says that not all devices were considered, and how they would be.
 std::string hidden_text(const Placement& placement, const Style& style) {
   if (placement.hidden_by_variable == 0 || placement.satisfied()) return "";
+  const std::string names = joined(placement.hiding_variables, ", ");
+  const std::string to_unset = joined(placement.hiding_variables, " ");
   if (placement.variable_hides_all) {
-    return advice_line(own(trf("{0} hides every GPU. For a GPU: unset {0}. To run on the CPU on "
+    return advice_line(own(trf("{0} hides every GPU. For a GPU: unset {1}. To run on the CPU on "
                                "purpose: `berth run --cpu`",
-                               placement.hiding_variable),
+                               names, to_unset),
                            style),
                        style, Paint::yellow);
   }
   return advice_line(
       own(trf("{1} is set and keeps {0} of the devices out. Unless a batch system set it "
-              "(`berth pick --format env` does too): unset {1}",
-              placement.hidden_by_variable, placement.hiding_variable),
+              "(`berth pick --format env` does too): unset {2}",
+              placement.hidden_by_variable, names, to_unset),
           style),
       style, Paint::yellow);
 }

@@ -192,7 +192,8 @@ std::string why_never_possible(const NotAcquired& refusal) {
     return std::string(tr("nothing can be given while the driver does not say what there is"));
   }
   if (refusal.placement.variable_hides_all) {
-    return trf("{} hides every GPU: none can be given", refusal.placement.hiding_variable);
+    return trf("{} hides every GPU: none can be given",
+               joined(refusal.placement.hiding_variables, ", "));
   }
   if (!refusal.placement.kinds_to_choose.empty()) {
     return trf("there are several kinds of devices here ({}): say which, with --kind or --only",
@@ -200,7 +201,7 @@ std::string why_never_possible(const NotAcquired& refusal) {
   }
   if (refusal.placement.hidden_by_variable > 0) {
     return trf("the devices in {} can never satisfy the request, not even when all are free",
-               refusal.placement.hiding_variable);
+               joined(refusal.placement.hiding_variables, ", "));
   }
   if (is_forbidden_by_policy(refusal.placement)) {
     return std::string(tr("the policy of this machine does not allow this request"));

@@ -30,10 +30,15 @@ def test_each_alert_rule_has_its_title_on_the_page():
 def test_the_page_gives_advice_in_the_words_of_the_catalogue():
     text = (ROOT / "web/src/words/findings.ts").read_text(encoding="utf-8")
     block = text.split("export const advices: ")[1].split("\n};")[0]
-    of_the_page = dict(re.findall(r'^  "([^"]+)":\s+"([^"]+)",$', block, re.M))
+    rows = re.findall(r"""^  (["'])(.+)\1:\s+"([^"]+)",$""", block, re.M)
+    of_the_page = {said: shown for _, said, shown in rows}
     catalogue = check_po.parse_po((ROOT / check_po.CATALOGUE).read_text(encoding="utf-8"))
-    assert len(of_the_page) == block.count('":') and of_the_page
+    assert len(of_the_page) == len(re.findall(r"""["']:\s""", block)) and of_the_page
     assert of_the_page == {said: catalogue.get(said, ("nothing says this",))[0] for said in of_the_page}
+    kinds = (ROOT / "src/snapshot/device_kind_rows.h").read_text()
+    advised = re.findall(rf"\.log_advice = as_key\(({check_po.LITERAL.pattern})\)", kinds)
+    assert len(advised) == kinds.count(".log_advice = ")
+    assert {check_po.unquoted(one) for one in advised} <= of_the_page.keys()
 
 
 def test_each_alert_rule_stands_in_a_test():

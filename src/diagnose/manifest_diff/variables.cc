@@ -71,6 +71,14 @@ constexpr std::string_view places_alone[] = {"NVIDIA_VISIBLE_DEVICES=",
                                              "CONDA_",
                                              "BERTH_",
                                              "HF_HOME=",
+                                             "GPU_DEVICE_ORDINAL=",
+                                             "ONEAPI_DEVICE_SELECTOR=",
+                                             "ROCM_PATH=",
+                                             "ONEAPI_ROOT=",
+                                             "CCL_ROOT=",
+                                             "ASCEND_HOME_PATH=",
+                                             "ASCEND_OPP_PATH=",
+                                             "ASCEND_TOOLKIT_HOME=",
                                              "TORCH_HOME="};
 // They begin like others and still change a result.
 constexpr std::string_view results_all_the_same[] = {

@@ -86,7 +86,7 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      as_key("the card hung"),
      as_key("The driver reset the card, or the work on it. Some versions of the driver say so as "
             "well where its memory is used up."),
-     {{as_key("see what Intel's driver says of it"), "sudo dmesg -T | grep -E 'xe|i915'"},
+     {{as_key("see what Intel's driver says of it"), "sudo dmesg -T | grep -wE 'xe|i915'"},
       smaller_batch,
       ask_health}},
     {"illegal_address",

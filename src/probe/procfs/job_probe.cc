@@ -71,17 +71,21 @@ void read_status(const std::string& path, ProcessCounters& counters) {
   counters.swapped = swapped ? Reading<Bytes>(Bytes(*swapped * 1024)) : Absent::unsupported;
 }
 
-bool is_cpu_build(std::string_view maps) {
+bool is_cpu_build(std::string_view maps, const DeviceKindFacts& kind) {
   constexpr std::array<std::string_view, 4> computing = {"/libtorch_cuda", "/libtorch_hip",
                                                          "/libtorch_xpu", "/libtorch_npu"};
   const auto has = [&](std::string_view name) { return maps.contains(name); };
-  return has("/libtorch_cpu") && std::ranges::none_of(computing, has);
+  const bool has_package = !kind.torch.package.empty() && has(kind.torch.package);
+  return has("/libtorch_cpu") && !has_package && std::ranges::none_of(computing, has);
 }
 
-/// Whether this variable hides every device of the kind from the process.
-bool hides_all(const DeviceKindFacts& kind, std::string_view name, std::string_view list) {
+/// Whether this variable hides every device of the kind from the process. Behind the kind's second
+/// one no other is read.
+bool hides_all(const DeviceKindFacts& kind, std::string_view name, std::string_view list,
+               bool has_second) {
+  const bool is_other = name != kind.visible_variable && name != kind.second_variable;
   const bool is_read =
-      name != kind.toolkit_variable &&
+      name != kind.toolkit_variable && !(has_second && is_other) &&
       std::ranges::any_of(kind.hiding, [&](const auto& one) { return one.first == name; });
   if (!is_read) return false;
   if (kind.list_syntax == ListSyntax::level_zero) return list == "-1";
@@ -96,14 +100,19 @@ std::string facts_of_process(const std::string& folder, const DeviceKindFacts& k
   const auto has = [&](std::string_view name) { return maps.find(name) != std::string::npos; };
   if (has("/libtorch")) {
     said += "framework torch\n";
-    if (is_cpu_build(maps)) said += "cpu_build\n";
+    if (is_cpu_build(maps, kind)) said += "cpu_build\n";
   } else if (has("/jaxlib/")) {
     said += "framework jax\n";
   } else if (has("/libtensorflow")) {
     said += "framework tensorflow\n";
   }
   const auto environment = read_file(folder + "/environ", 4 << 20).value_or(std::string());
-  for (const std::string_view entry : split(environment, '\0')) {
+  const std::vector<std::string_view> entries = split(environment, '\0');
+  const std::string second = std::string(kind.second_variable) + "=";
+  const bool has_second = std::ranges::any_of(entries, [&](std::string_view entry) {
+    return second.size() > 1 && entry.starts_with(second) && entry.size() > second.size();
+  });
+  for (const std::string_view entry : entries) {
     for (const std::string_view name : {"WORLD_SIZE=", "OMPI_COMM_WORLD_SIZE=", "PMI_SIZE="}) {
       if (entry.starts_with(name)) said += fmt::format("ranks {}\n", entry.substr(name.size()));
     }
@@ -111,7 +120,7 @@ std::string facts_of_process(const std::string& folder, const DeviceKindFacts& k
     if (equals == entry.npos) continue;
     const std::string_view name = entry.substr(0, equals);
     const std::string_view list = trimmed(entry.substr(equals + 1));
-    if (hides_all(kind, name, list)) said += fmt::format("hides {}={}\n", name, list);
+    if (hides_all(kind, name, list, has_second)) said += fmt::format("hides {}={}\n", name, list);
   }
   return said;
 }

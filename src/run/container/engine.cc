@@ -260,9 +260,9 @@ Result<ContainerEngine> fit_container(const ContainerCommand& command, const Run
   return engine;
 }
 
-std::optional<Variable> devices_set_by_image(const ContainerCommand& command,
-                                             const std::vector<std::string>& environment,
-                                             Clock& clock) {
+std::optional<std::string> devices_set_by_image(const ContainerCommand& command,
+                                                const std::vector<std::string>& environment,
+                                                Clock& clock) {
   const std::string image = command.image_name();
   if (image.empty()) return std::nullopt;
   const auto said =
@@ -335,12 +335,10 @@ InspectedContainer inspected(const ForeignJson& one) {
   }
   seen.image_digest = text_of(member_of(one, "ImageDigest"));
   const ForeignJson& variables = member_of(config, "Env");
+  constexpr std::string_view visible = "CUDA_VISIBLE_DEVICES=";
   for (const ForeignJson& variable : variables.is_array() ? variables : ForeignJson::array()) {
     const std::string text = text_of(variable);
-    const std::size_t equals = text.find('=');
-    const bool is_one = contains(choosing_variables(), text.substr(0, equals));
-    if (equals != text.npos && is_one && !seen.visible_devices)
-      seen.visible_devices = Variable(text.substr(0, equals), text.substr(equals + 1));
+    if (text.starts_with(visible)) seen.visible_devices = text.substr(visible.size());
   }
   return seen;
 }

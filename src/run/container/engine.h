@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/reading.h"
 #include "base/result.h"
-#include "base/variables.h"
 #include "record/run_container.h"
 #include "run/container/command.h"
 #include "run/container/plan.h"
@@ -29,9 +28,9 @@ namespace berth {
                                                     const RunOptions& options,
                                                     const RunServices& services);
 
-/// The variable that chooses devices, and its value, as this command's image sets it. Nothing: it
-/// sets none, the image is not here, or the engine does not answer fast.
-[[nodiscard]] std::optional<Variable> devices_set_by_image(
+/// The value of CUDA_VISIBLE_DEVICES that this command's image sets. Nothing: it sets none, the
+/// image is not here, or the engine does not answer fast.
+[[nodiscard]] std::optional<std::string> devices_set_by_image(
     const ContainerCommand& command, const std::vector<std::string>& environment, Clock& clock);
 
 /// Those of a caller's variables that say which engine its program asks.
@@ -50,8 +49,8 @@ struct InspectedContainer {
   std::string image;
   std::string image_id;
   std::string image_digest;  // empty: asked for with the image, of docker and nerdctl
-  /// CUDA_VISIBLE_DEVICES or its like inside, of its image; nothing: none is set.
-  std::optional<Variable> visible_devices;
+  /// CUDA_VISIBLE_DEVICES inside, of its image; nothing: not set.
+  std::optional<std::string> visible_devices;
   friend bool operator==(const InspectedContainer&, const InspectedContainer&) = default;
 };
 

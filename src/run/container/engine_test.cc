@@ -30,7 +30,7 @@ TEST(InspectedContainer, IsReadOfDocker) {
   EXPECT_FALSE(one.exit_code.get()) << "0 of one that runs is no exit code";
   EXPECT_EQ(one.image, "busy:1");
   EXPECT_EQ(one.image_id, "sha256:481c");
-  EXPECT_EQ(one.visible_devices, Variable("CUDA_VISIBLE_DEVICES", "0"));
+  EXPECT_EQ(one.visible_devices, "0");
 }
 
 TEST(InspectedContainer, IsReadOfPodman) {

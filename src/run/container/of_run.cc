@@ -21,9 +21,9 @@ Result<void> ContainerOfRun::read(const RunOptions& options, const RunServices& 
   const auto baked_in = devices_set_by_image(*command_, options.environment, services.clock);
   if (!baked_in) return {};
   tell(RunRemark{
-      sentence("image {} sets {}=\"{}\". A container counts its own cards from 0, and this hides "
-               "the others (leave the line out of its Dockerfile)",
-               printable(command_->image_name()), baked_in->first, printable(baked_in->second))});
+      sentence("image {} sets CUDA_VISIBLE_DEVICES=\"{}\". A container counts its own cards from "
+               "0, and this hides the others (leave the line out of its Dockerfile)",
+               printable(command_->image_name()), printable(*baked_in))});
   return {};
 }
 

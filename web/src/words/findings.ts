@@ -61,6 +61,16 @@ export const advices: Record<string, string> = {
   "no new jobs on it until that is done": "完成之前不要在其上启动新任务",
   "no new jobs on it, then a reset by root (nvidia-smi --gpu-reset) or a reboot":
     "不要再启动新任务，然后由 root 重置（nvidia-smi --gpu-reset）或重启机器",
+  'look for "NVRM" and "Xid" in the kernel log; a device that hangs may need a reset or a reboot':
+    "请在内核日志中查找 “NVRM” 和 “Xid”；卡住的设备可能需要重置或重启机器",
+  'look for "amdgpu" in the kernel log; a device that hangs may need a reset or a reboot':
+    "请在内核日志中查找 “amdgpu”；卡住的设备可能需要重置或重启机器",
+  'look for "xe" and "i915" in the kernel log; a device that hangs may need a reset or a reboot':
+    "请在内核日志中查找 “xe” 和 “i915”；卡住的设备可能需要重置或重启机器",
+  "look at npu-smi info and the kernel log; a device that hangs may need a reset or a reboot":
+    "请查看 npu-smi info 和内核日志；卡住的设备可能需要重置或重启机器",
+  "look for its driver in the kernel log": "请在内核日志中查找它的驱动",
+  "no new jobs on it, then a reset by root or a reboot": "不要再启动新任务，然后由 root 重置或重启机器",
   "ask for its replacement": "请申请更换",
   "berth ps says who has the device open": "berth ps 会显示是谁打开了设备",
   "look at fans, dust and the air of the room": "请检查风扇、积灰和机房通风",

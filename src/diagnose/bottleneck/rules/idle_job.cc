@@ -44,16 +44,19 @@ std::vector<Finding::Step> steps_onto_gpu(const Activity& activity) {
   if (facts.framework_for_cpu && !torch.how_to_get.empty()) {
     return {{Sentence(torch.how_to_get), "berth doctor"}};
   }
-  if (facts.framework_for_cpu) {
+  // What PyTorch has for the others is not known.
+  const bool is_known = !torch.device_type.empty();
+  if (facts.framework_for_cpu && is_known) {
     return {{sentence("install a build of PyTorch for CUDA: doctor says which"), "berth doctor"}};
   }
   std::vector<Finding::Step> steps;
-  if (activity.framework == Framework::torch || activity.framework == Framework::unknown) {
+  const bool may_be_torch =
+      activity.framework == Framework::torch || activity.framework == Framework::unknown;
+  if (may_be_torch && is_known) {
     steps.push_back(
         {sentence("move the model and each batch there: model.to(device), batch.to(device), with "
                   "device = \"{}\"",
-                  torch.device_type.empty() ? facts_of(unnamed_vendor).torch.device_type
-                                            : torch.device_type),
+                  torch.device_type),
          ""});
   }
   steps.push_back({sentence("see whether its framework can use a GPU at all"), "berth doctor"});
