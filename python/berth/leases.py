@@ -13,6 +13,7 @@ from .looks import Device
 from .placement import Placement
 from .reading import share_of
 from .request import DeviceRequest, device_request, refusal, takes
+from .torch_backends import is_of_backend, reads_other_variables, started_backend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -177,7 +178,8 @@ def lease(wanted: DeviceRequest) -> Lease:
     kept unless False. `after_init="index"`: where CUDA has started, one of NVIDIA's devices that it
     sees. `on_news` is called with News while it waits; without it stderr has a line.
 
-    Raises NoneFree or NeverPossible with the reasons; CudaStarted before anything is claimed.
+    Raises NoneFree or NeverPossible with the reasons; CudaStarted before anything is claimed. Of AMD's,
+    Intel's and Ascend's devices it is raised once they are chosen, where torch has used one already.
     Without `with` it lasts until release() or the end of the process.
     """
     return drive(_lease_steps(wanted))
@@ -216,6 +218,7 @@ def _lease_steps(wanted: DeviceRequest) -> Steps[Lease]:
                 late = state in ("started", "inherited")
                 if late and wanted.after_init == "refuse":
                     raise _cuda_started(state)
+                _refuse_where_torch_has_started(_leased_devices(handle, False))
                 taken = Lease(handle, _variables_of(handle), not late, wanted.sim, wanted.request.memory)
                 handle = ctypes.c_void_p()
                 return taken
@@ -360,6 +363,19 @@ def _cuda_started(state: str) -> CudaStarted:
         code="cuda_started",
         remedy='call lease() first, or after_init="index" for one of the devices that CUDA sees',
     )
+
+
+def _refuse_where_torch_has_started(devices: List[Device]) -> None:
+    """CUDA's own state berth_cuda_state() tells; of the others' what torch knows."""
+    started = started_backend()
+    if started is None or not reads_other_variables(started[0]):
+        return
+    if any(is_of_backend(started[0], one.kind) for one in devices):
+        raise CudaStarted(
+            f"torch.{started[0]} was started in this process already, and reads the variables of devices no more",
+            code="cuda_started",
+            remedy="call lease() first",
+        )
 
 
 def _likely_call() -> str:

@@ -55,6 +55,11 @@ def hiding_variables(kind: str) -> str:
     return ", ".join(f"{name}={os.environ[name]}" for name in _VARIABLES[_row(kind)] if name in os.environ)
 
 
+def reads_other_variables(kind: str) -> bool:
+    """Whether it is not CUDA's variable alone, nor the driver's library, that tells of its start."""
+    return _row(kind) != "cuda"
+
+
 def is_of_backend(kind: str, kind_of_device: str) -> bool:
     """Whether torch computes by it on devices of this kind ("amd-gpu")."""
     return kind_of_device.startswith(_MAKERS[_row(kind)])

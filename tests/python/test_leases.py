@@ -458,6 +458,29 @@ def test_cuda_that_has_started_refuses_before_anything_is_claimed(desk, fake_cud
     assert desk.leases() == []
 
 
+def test_torch_that_has_started_on_another_makers_device_refuses_that_makers_lease(desk):
+    told = desk.told(
+        """
+        import types
+        torch = types.ModuleType("torch")
+        torch.version = types.SimpleNamespace(cuda=None, hip="6.4")
+        torch.cuda = types.SimpleNamespace(is_initialized=lambda: started)
+        sys.modules["torch"] = torch
+        started = True
+        try: berth.lease(sim="mi300x-8")
+        except berth.CudaStarted as error: refused = [error.code, str(error), os.environ.get("ROCR_VISIBLE_DEVICES")]
+        berth.lease(sim="server-8xh100").release()
+        started = False
+        with berth.lease(sim="mi300x-8") as mine: given = mine.devices[0].kind
+        print(json.dumps([refused, given]))
+        """
+    )
+    (code, text, variable), given = told
+    assert code == "cuda_started" and "torch.cuda was started in this process already" in text and variable is None
+    assert given == "amd-gpu"
+    assert desk.leases() == []
+
+
 def test_the_state_is_remembered_across_a_fork_that_nobody_asked_before(desk, fake_cuda):
     told = desk.told(
         """
