@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/signals.h"
+#include "health/health.h"
 
 namespace berth {
 
@@ -21,6 +22,14 @@ Result<Sight> open_sight(const Context& context, Clock& clock) {
                                                            WallTime) mutable {
     return shared->collect({.wanted = std::exchange(depth, Depth::state), .claims = claims}, clock);
   });
+}
+
+RunServices services_of_runs(Context& context, Ledger* ledger) {
+  return {.clock = context.clock(),
+          .ledger = ledger,
+          .faults = faults_of,
+          .sight = [&context] { return open_sight(context, context.clock()); },
+          .simulated = context.sources().simulated};
 }
 
 Result<Live> Live::start(Context& context) {

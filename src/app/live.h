@@ -16,6 +16,9 @@ namespace berth {
 /// gets its time. A device that does not answer may have its job stopped (--on-gpu-fault).
 [[nodiscard]] Result<Sight> open_sight(const Context& context, Clock& clock);
 
+/// What each run needs, also one that was begun by hand: its clock, ledger, judge and samples.
+[[nodiscard]] RunServices services_of_runs(Context& context, Ledger* ledger);
+
 class Live {
  public:
   [[nodiscard]] static Result<Live> start(Context& context);

@@ -18,7 +18,6 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/tr.h"
-#include "health/health.h"
 #include "run/adopted_run.h"
 #include "run/cap.h"
 #include "run/inside.h"
@@ -100,11 +99,7 @@ class ClaimVerb final : public Verb {
     options.working_directory =
         read_link(fmt::format("/proc/{}/cwd", found->claim.job->pid)).value_or("");
     options.state_directory = place_of_runs(context).value_or("");
-    const RunServices services{.clock = context.clock(),
-                               .ledger = &ledger,
-                               .faults = faults_of,
-                               .sight = [&] { return open_sight(context, context.clock()); },
-                               .simulated = context.sources().simulated};
+    const RunServices services = services_of_runs(context, &ledger);
     Manifest manifest = begin_manifest(options, services);
     manifest.job = found->claim.job;
     auto got = take(context, ledger, *found, options, manifest);

@@ -33,7 +33,6 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "config/config.h"
-#include "health/health.h"
 #include "host_environment/environment.h"
 #include "place/visible_devices.h"
 #include "run/adopted_run.h"
@@ -298,7 +297,7 @@ class Helper {
                                     options, look);
     if (!inside) return std::unexpected(std::move(inside).error());
     RunOptions run = run_options(*job);
-    Manifest manifest = begin_manifest(run, services());
+    Manifest manifest = begin_manifest(run, services_of_runs(context_, ledger_));
     JobSpec held = run.job;
     // What a file asks of jobs must not refuse the programs that can only be watched.
     if (held.cap > CapTier::watchdog) held.cap.reset();
@@ -337,14 +336,6 @@ class Helper {
     run.working_directory = read_link("/proc/self/cwd").value_or("");
     run.state_directory = place_of_runs(context_).value_or("");
     return run;
-  }
-
-  [[nodiscard]] RunServices services() {
-    return {.clock = context_.clock(),
-            .ledger = ledger_,
-            .faults = faults_of,
-            .sight = [this] { return open_sight(context_, context_.clock()); },
-            .simulated = context_.sources().simulated};
   }
 
   /// From here on the descriptor in the other process is what keeps the lease.
@@ -397,7 +388,8 @@ class Helper {
   }
 
   std::optional<AdoptedRun> begin_record(RunOptions run, Manifest manifest) {
-    auto record = AdoptedRun::begin(std::move(run), services(), std::move(manifest));
+    auto record =
+        AdoptedRun::begin(std::move(run), services_of_runs(context_, ledger_), std::move(manifest));
     if (record) return *std::move(record);
     note(sentence("this lease is not recorded: {}", record.error().said()).english());
     return std::nullopt;

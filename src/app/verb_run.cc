@@ -22,7 +22,6 @@
 #include "base/text.h"
 #include "base/tr.h"
 #include "diagnose/postmortem/memory_death.h"
-#include "health/health.h"
 #include "host_environment/environment.h"
 #include "host_environment/machine_side.h"
 #include "probe/nvml/memory_limits.h"
@@ -215,17 +214,15 @@ class RunVerb final : public Verb {
   }
 
   static RunServices services_of(Context& context, Ledger* ledger, const RunOptions& options) {
-    return {
-        .clock = context.clock(),
-        .ledger = ledger,
-        .look = [&] { return context.look_without_claims(wanted_for(options.job)); },
-        .policy = [&] { return context.policy(); },
-        .faults = faults_of,
-        .sight = [&] { return open_sight(context, context.clock()); },
-        .memory = who_held_its_memory,
-        .kernel_limits = [&] { return nvml::memory_limits(context.sources(), context.clock()); },
-        .set_kernel_limits = roots_limit_setter(context),
-        .simulated = context.sources().simulated};
+    RunServices services = services_of_runs(context, ledger);
+    services.look = [&] { return context.look_without_claims(wanted_for(options.job)); };
+    services.policy = [&] { return context.policy(); };
+    services.memory = who_held_its_memory;
+    services.kernel_limits = [&] {
+      return nvml::memory_limits(context.sources(), context.clock());
+    };
+    services.set_kernel_limits = roots_limit_setter(context);
+    return services;
   }
 
   static bool waits_detached(const RunOptions& options) {
