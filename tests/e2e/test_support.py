@@ -73,7 +73,7 @@ OF_OTHER_MAKERS = {
 def test_other_makers_variables_and_kernel_lines_are_in_it(driver_of, tmp_path):
     journal = tmp_path / "bin" / "journalctl"
     journal.parent.mkdir()
-    journal.write_text('#!/bin/sh\necho "asked: $*"\n', encoding="utf-8")
+    journal.write_text('#!/bin/sh\nprintf "asked: %s\\n" "$*"\n', encoding="utf-8")
     journal.chmod(0o755)
     real = driver_of(scenario("lab-4"))
     done = support(real, "-o", "-", env={**OF_OTHER_MAKERS, "PATH": f"{journal.parent}:{real.env['PATH']}"})
