@@ -366,7 +366,7 @@ def _cuda_started(state: str) -> CudaStarted:
 
 
 def _refuse_where_torch_has_started(devices: List[Device]) -> None:
-    """CUDA's own state berth_cuda_state() tells; of the others' what torch knows."""
+    """How far CUDA has come berth_cuda_state() tells. Of other makers' devices torch alone knows."""
     started = started_backend()
     if started is None or not reads_other_variables(started[0]):
         return

@@ -174,8 +174,10 @@ def _steps_to_try(now: Memory, has_others: bool) -> List[str]:
     reserved, split = now.reserved.value, now.split.value
     if reserved and split and split * 10 > reserved:
         started = started_backend()
-        maker = "NPU" if started is not None and started[0] == "npu" else "CUDA"
-        found.append(f"PYTORCH_{maker}_ALLOC_CONF=expandable_segments:True, against memory in pieces")
+        kind = "" if started is None else started[0]
+        name = {"cuda": "PYTORCH_CUDA_ALLOC_CONF", "npu": "PYTORCH_NPU_ALLOC_CONF"}.get(kind)
+        if name is not None:  # torch.xpu has none
+            found.append(f"{name}=expandable_segments:True, against memory in pieces")
     found.append("a smaller batch: berth.find_batch_size(); the same in pieces: `berth recipes show accumulate`")
     found.append("half the bytes: `berth recipes show mixed_precision`")
     return found

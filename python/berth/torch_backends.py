@@ -56,7 +56,7 @@ def hiding_variables(kind: str) -> str:
 
 
 def reads_other_variables(kind: str) -> bool:
-    """Whether it is not CUDA's variable alone, nor the driver's library, that tells of its start."""
+    """False where the driver's library tells that it has started: CUDA has one that does."""
     return _row(kind) != "cuda"
 
 

@@ -91,8 +91,9 @@ class Remembered final : public History {
       all.push_back({.device = device, .metric = "m", .unit = "", .step_ms = 2000});
       if (device.text() != "GPU-A") continue;
       for (const std::int64_t at : {0, 2000, 6000}) {
-        all.back().points.push_back(
-            {.at = WallTime{query.since.unix_ms + at}, .mean = static_cast<double>(at)});
+        all.back().points.push_back({.at = WallTime{query.since.unix_ms + at},
+                                     .mean = static_cast<double>(at),
+                                     .samples = 2});
       }
     }
     return all;

@@ -165,14 +165,12 @@ function source_of(folder: string, names: RegExp): string {
     .join("\n");
 }
 
-test("every finding of a health rule, and what to do about it, has its Chinese", () => {
+test("every finding of a health rule has its Chinese", () => {
   const rules = source_of("health", /^rules_.*\.cc$/);
   const codes = [...rules.matchAll(/"((?:lost|unusable|[a-z]+(?:_[a-z]+)+))"/g)].map(
     (one) => one[1]!,
   );
   assert.deepEqual([...new Set(codes)].sort(), Object.keys(titles).sort());
-  const all = rules + source_of("health", /^xid.*\.cc$/) + source_of("alert", /^rules_.*\.cc$/);
-  for (const advice of Object.keys(advices)) assert.ok(all.includes(`"${advice}"`), advice);
 });
 
 test("every rule of alerts, and what to do about it, has its Chinese", () => {
