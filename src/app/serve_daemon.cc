@@ -351,36 +351,23 @@ Result<void> Daemon::join(const serve::JoinSettings& settings) {
 
 void Daemon::reload() {
   tell_systemd("RELOADING=1");
-  auto settings = plan_.read_again();
-  if (!settings) {
-    complain(trf("the configuration stays as it was: {}", settings.error().shown()));
+  auto read = plan_.read_again();
+  auto taken = read ? serve::settings_to_take(plan_.settings, *std::move(read))
+                    : std::unexpected(std::move(read).error());
+  if (!taken) {
+    complain(trf("the configuration stays as it was: {}", taken.error().shown()));
     return tell_systemd("READY=1");
   }
-  if (settings->listen != plan_.settings.listen ||
-      settings->tls.has_value() != plan_.settings.tls.has_value()) {
-    complain(tr("other addresses are listened on after a restart"));
-    settings->listen = plan_.settings.listen;
-    settings->tls = plan_.settings.tls;
+  for (const Sentence& wait : taken->waits) complain(wait.shown());
+  serve::Settings& settings = taken->settings;
+  if (settings.tls && plan_.settings.tls) {
+    const auto reloaded = server_->reload_certificates(*settings.tls);
+    if (!reloaded) complain(reloaded.error().shown());
   }
-  if (settings->keeps_history != plan_.settings.keeps_history ||
-      settings->history != plan_.settings.history) {
-    complain(tr("the history is kept as it was until a restart"));
-    settings->keeps_history = plan_.settings.keeps_history;
-    settings->history = plan_.settings.history;
-  }
-  // The listeners are open already: what may not be opened so may not become so either.
-  if (const auto refused = serve::refused_listeners(*settings)) {
-    complain(trf("the configuration stays as it was: {}", refused->shown()));
-    return tell_systemd("READY=1");
-  }
-  if (settings->tls && plan_.settings.tls) {
-    const auto read = server_->reload_certificates(*settings->tls);
-    if (!read) complain(read.error().shown());
-  }
-  if (const auto joined = join(settings->join); !joined) {
+  if (const auto joined = join(settings.join); !joined) {
     complain(trf("the servers that are joined stay as they were: {}", joined.error().shown()));
   }
-  plan_.settings = std::move(*settings);
+  plan_.settings = std::move(settings);
   apply(plan_.settings);
   alerts_.configure(plan_.settings.alerts, serve::details_interval(plan_.settings.interval));
   publish();

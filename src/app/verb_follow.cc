@@ -15,7 +15,6 @@
 #include "app/verb.h"
 #include "base/text.h"
 #include "base/tr.h"
-#include "base/variables.h"
 #include "record/record_writer.h"
 #include "record/run_container.h"
 #include "record/run_ranks.h"
@@ -185,33 +184,14 @@ class StopVerb final : public Verb {
     return std::max(code, stop_unrecorded(context, recorded, grace));
   }
 
-  /// Its keepers were killed. So was the container, where it was below the job (podman's); then how
-  /// it ended only its engine can tell, and its record has yet to be told.
-  static bool has_container_without_end(const RunRecord& record) {
-    if (record.state != RunState::end_unknown) return false;
-    const auto container = run_container_in(record.directory);
-    return container && !container->id.empty() && !container->ended;
-  }
-
   /// For an Epilog: by then Slurm has ended what it knows of the job.
   int stop_in_slurm_job(Context& context, std::chrono::milliseconds grace) const {
     const auto state = records_directory(context);
     const auto list = state ? list_runs(*state) : Result<RunList>(std::unexpected(state.error()));
     if (!list) return report(list.error());
-    std::vector<RunRecord> runs;
-    for (const RunRecord& record : list->runs) {
-      if (record.state == RunState::running || has_container_without_end(record)) {
-        runs.push_back(record);
-      }
-    }
-    for (LeftContainer& left : left_containers(*state)) {
-      if (!has_container_without_end(left.run)) runs.push_back(std::move(left.run));
-    }
     int code = exit_code::ok;
-    for (const RunRecord& record : runs) {
-      const auto& variables = record.manifest.variables;
-      const auto job = std::ranges::find(variables, "SLURM_JOB_ID", &Variable::first);
-      if (job == variables.end() || job->second != slurm_job_) continue;
+    for (const RunRecord& record :
+         runs_of_slurm_job(slurm_job_, list->runs, left_containers(*state))) {
       const auto stopped = stop_run(record, grace, context.clock());
       code = std::max(code, stopped ? tell(record, *stopped) : report(stopped.error()));
     }

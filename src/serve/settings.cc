@@ -304,4 +304,22 @@ std::optional<Error> refused_listeners(const Settings& settings) {
   return std::nullopt;
 }
 
+Result<TakenSettings> settings_to_take(const Settings& now, Settings read) {
+  TakenSettings taken{.settings = std::move(read)};
+  Settings& settings = taken.settings;
+  if (settings.listen != now.listen || settings.tls.has_value() != now.tls.has_value()) {
+    taken.waits.push_back(sentence("other addresses are listened on after a restart"));
+    settings.listen = now.listen;
+    settings.tls = now.tls;
+  }
+  if (settings.keeps_history != now.keeps_history || settings.history != now.history) {
+    taken.waits.push_back(sentence("the history is kept as it was until a restart"));
+    settings.keeps_history = now.keeps_history;
+    settings.history = now.history;
+  }
+  // What may not be opened so may not become so either.
+  if (auto refused = refused_listeners(settings)) return std::unexpected(*std::move(refused));
+  return taken;
+}
+
 }  // namespace berth::serve

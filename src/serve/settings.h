@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "base/sentence.h"
 #include "record/history/options.h"
 #include "serve/alert_receiver.h"
 #include "serve/fleet_members.h"
@@ -74,5 +75,14 @@ struct Settings {
 /// Why these listeners must not be opened. Nothing: they may. An address that others can reach
 /// wants a proof of who they are.
 [[nodiscard]] std::optional<Error> refused_listeners(const Settings& settings);
+
+/// What a running server takes of settings that were read again. What it listens on and what it
+/// keeps stay as they are: `waits` says what a restart changes.
+struct TakenSettings {
+  Settings settings;
+  std::vector<Sentence> waits;
+};
+/// As refused_listeners(): the listeners are open already.
+[[nodiscard]] Result<TakenSettings> settings_to_take(const Settings& now, Settings read);
 
 }  // namespace berth::serve

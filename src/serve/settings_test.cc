@@ -139,7 +139,7 @@ TEST(Address, IsAnAddressAndNoName) {
   EXPECT_EQ(as_text({.host = "::1", .port = 9700}), "[::1]:9700");
 }
 
-TEST(Doors, ThatOthersReachWantAProof) {
+TEST(Listeners, ThatOthersReachWantAProof) {
   Settings settings;
   settings.listen = {{.host = "0.0.0.0", .port = 9700}};
   const auto refused = refused_listeners(settings);
@@ -246,6 +246,39 @@ INSTANTIATE_TEST_SUITE_P(
                           "two receivers"},
                     Wrong{"[[alerts.command]]\nrun = \"x\"\n[[alerts.command]]\nrun = \"y\"",
                           "two [[alerts.command]] have no name"}));
+
+TEST(SettingsReadAgain, LeaveWhatIsOpenedAndKeptAsItIs) {
+  Settings now;
+  now.listen = {{.host = "127.0.0.1", .port = 9700}};
+  now.require_tokens = true;
+  Settings read = now;
+  read.interval = std::chrono::seconds(2);
+  const auto taken = settings_to_take(now, read);
+  ASSERT_TRUE(taken);
+  EXPECT_TRUE(taken->waits.empty());
+  EXPECT_EQ(taken->settings.interval, read.interval);
+
+  read.listen = {{.host = "0.0.0.0", .port = 9700}};
+  read.tls = TlsFiles{.certificate = "/c", .key = "/k", .client_ca = ""};
+  read.keeps_history = !now.keeps_history;
+  const auto held = settings_to_take(now, read);
+  ASSERT_TRUE(held);
+  EXPECT_EQ(held->waits.size(), 2U);
+  EXPECT_EQ(held->settings.listen, now.listen);
+  EXPECT_FALSE(held->settings.tls);
+  EXPECT_EQ(held->settings.keeps_history, now.keeps_history);
+}
+
+TEST(SettingsReadAgain, OpenNothingToEverybody) {
+  Settings now;
+  now.listen = {{.host = "0.0.0.0", .port = 9700}};
+  now.require_tokens = true;
+  Settings read = now;
+  read.require_tokens = false;
+  const auto taken = settings_to_take(now, read);
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code(), ErrorCode::no_permission);
+}
 
 }  // namespace
 }  // namespace berth::serve

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/fd.h"
@@ -127,6 +128,33 @@ std::vector<LeftContainer> left_containers(const std::string& state_directory,
     left.push_back({*std::move(run), *std::move(container)});
   }
   return left;
+}
+
+/// Its keepers were killed. So was the container, where it was below the job (podman's); then how
+/// it ended only its engine can tell, and its record has yet to be told.
+static bool has_container_without_end(const RunRecord& record) {
+  if (record.state != RunState::end_unknown) return false;
+  const auto container = run_container_in(record.directory);
+  return container && !container->id.empty() && !container->ended;
+}
+
+std::vector<RunRecord> runs_of_slurm_job(std::string_view job, const std::vector<RunRecord>& runs,
+                                         std::vector<LeftContainer> left) {
+  std::vector<RunRecord> found;
+  for (const RunRecord& record : runs) {
+    if (record.state == RunState::running || has_container_without_end(record)) {
+      found.push_back(record);
+    }
+  }
+  for (LeftContainer& one : left) {
+    if (!has_container_without_end(one.run)) found.push_back(std::move(one.run));
+  }
+  std::erase_if(found, [&](const RunRecord& record) {
+    const auto& variables = record.manifest.variables;
+    const auto at = std::ranges::find(variables, "SLURM_JOB_ID", &Variable::first);
+    return at == variables.end() || at->second != job;
+  });
+  return found;
 }
 
 }  // namespace berth

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -31,5 +32,11 @@ struct LeftContainer {
 /// Reads no record but those of containers that live: `berth status` can afford it.
 [[nodiscard]] std::vector<LeftContainer> left_containers(const std::string& state_directory,
                                                          const std::string& proc = "/proc");
+
+/// Those runs of this Slurm job that are not over. Slurm has ended what it knows of the job: of
+/// some the container lives on, or has an end that their records have yet to be told.
+[[nodiscard]] std::vector<RunRecord> runs_of_slurm_job(std::string_view job,
+                                                       const std::vector<RunRecord>& runs,
+                                                       std::vector<LeftContainer> left);
 
 }  // namespace berth

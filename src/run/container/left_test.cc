@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "base/owned_file.h"
 #include "base/temporary_directory.h"
+#include "record/record_writer.h"
 
 namespace berth {
 namespace {
@@ -54,6 +55,30 @@ TEST_F(LeftContainers, OfOnesOwnTheEngineIsAsked) {
   ASSERT_TRUE(ended) << ended.error().message();
   EXPECT_EQ(*ended, StopResult::had_ended);
   EXPECT_TRUE(is_there(asked_));
+}
+
+TEST_F(LeftContainers, OfASlurmJobAreEndedWithItsRunsThatAreNotOver) {
+  const auto run = [&](const char* id, RunState state, const char* job) {
+    RunRecord one;
+    one.directory = directory_ / id;
+    one.state = state;
+    one.manifest.id = id;
+    one.manifest.variables = {{"SLURM_JOB_ID", job}};
+    EXPECT_TRUE(make_directories(one.directory));
+    return one;
+  };
+  const RunRecord lost = run("lost", RunState::end_unknown, "7");
+  EXPECT_TRUE(write_file_atomically(lost.directory + "/" + std::string(record_file::container),
+                                    run_container_to_json(container_), 0600));
+  const std::vector<RunRecord> runs = {
+      run("runs", RunState::running, "7"), run("other", RunState::running, "8"),
+      run("over", RunState::ended, "7"), run("gone", RunState::end_unknown, "7"), lost};
+  std::vector<std::string> found;
+  for (const RunRecord& one :
+       runs_of_slurm_job("7", runs, {{.run = run("left", RunState::ended, "7")}, {.run = lost}})) {
+    found.push_back(one.manifest.id);
+  }
+  EXPECT_THAT(found, testing::ElementsAre("runs", "lost", "left"));
 }
 
 }  // namespace
