@@ -232,8 +232,8 @@ class DemoVerb final : public Verb {
                                                      {"BERTH_SIM", server},
                                                      {"BERTH_LEDGER", scratch->path() + "/ledger"},
                                                      {"XDG_STATE_HOME", scratch->path()}}));
-    const bool whole = tour(steps, variable_of_jobs(server)) &&
-                       (!context.stdout_is_terminal() || show_page(steps));
+    const bool whole =
+        tour(steps, of_server(server)) && (!context.stdout_is_terminal() || show_page(steps));
     steps.tidy({"stop", "--all", "--quiet", "--grace", "0s"}, context.clock());
     return whole;
   }
@@ -249,15 +249,35 @@ class DemoVerb final : public Verb {
     return environment;
   }
 
-  /// By which a job on this simulated server is told its devices.
-  static std::string_view variable_of_jobs(const std::string& server) {
-    if (const auto scenario = sim::load_scenario(server)) {
-      for (const Device& device : scenario->base.devices) {
-        const std::string_view variable = facts_of(device.kind).visible_variable;
-        if (is_given_unasked(device) && !variable.empty()) return variable;
-      }
+  /// What the tour says of the devices that its jobs are given.
+  struct Toured {
+    const DeviceKindFacts* kind = &device_kinds().front();
+    bool has_other_kinds = false;
+    std::string held = "2";  // a device that somebody is on
+  };
+  static Toured of_server(const std::string& server) {
+    Toured toured;
+    const auto scenario = sim::load_scenario(server);
+    if (!scenario) return toured;  // the steps will say so
+    const Snapshot& base = scenario->base;
+    std::vector<std::string_view> words;
+    for (const Device& device : base.devices) {
+      const DeviceKindFacts& facts = facts_of(device.kind);
+      if (!is_given_unasked(device) || facts.visible_variable.empty()) continue;
+      if (words.empty()) toured.kind = &facts;
+      if (!contains(words, facts.word)) words.push_back(facts.word);
     }
-    return device_kinds().front().visible_variable;  // of no server: the steps will say so
+    toured.has_other_kinds = words.size() > 1;
+    const auto is_held = [&](const Device& device) {
+      return device.index && !device.parent && !processes_on(device.id, base).empty();
+    };
+    const auto usual = std::ranges::find_if(base.devices, [&](const Device& device) {
+      return is_held(device) && std::to_string(*device.index) == toured.held;
+    });
+    const auto held =
+        usual != base.devices.end() ? usual : std::ranges::find_if(base.devices, is_held);
+    if (held != base.devices.end()) toured.held = std::to_string(*held->index);
+    return toured;
   }
 
   /// --lang was for us; the steps are to speak the same.
@@ -266,27 +286,35 @@ class DemoVerb final : public Verb {
     return {"BERTH_LANG", chinese ? "zh_CN" : "en"};
   }
 
-  static bool tour(Steps& steps, std::string_view variable) {
+  static bool tour(Steps& steps, const Toured& toured) {
+    const DeviceKindFacts& facts = *toured.kind;
+    const auto run = [&](std::vector<std::string> words, const std::vector<std::string>& job) {
+      if (toured.has_other_kinds)
+        words.insert(words.begin() + 1, {"--kind", std::string(facts.word)});
+      return steps.show(with_job(std::move(words), job));
+    };
     steps.say(tr("1. Every device and who is on it:"));
     if (!steps.show({"status"})) return false;
     steps.say(tr("2. Two jobs, each placed where it fits; they run in the background:"));
     const std::vector<std::string> job = {"sh", "-c", "sleep 4"};
     const std::vector<std::string> fails = {
         "sh", "-c", "echo 'torch.OutOfMemoryError: CUDA out of memory.' >&2; exit 1"};
-    if (!steps.show(with_job({"run", "--detach", "-n", "4"}, job))) return false;
-    if (!steps.show(with_job({"run", "--detach", "--memory", "10G"}, job))) return false;
+    if (!run({"run", "--detach", "-n", toured.has_other_kinds ? "1" : "4"}, job)) return false;
+    if (!run({"run", "--detach", "--memory", "10G"}, job)) return false;
     if (!steps.show({"leases"})) return false;
     steps.say(tr("3. A third wants more than is left. It waits, says for whom, and then starts:"));
-    const std::string tells = fmt::format("echo \"the job sees ${}\"; sleep 1.5", variable);
-    if (!steps.show(with_job({"run", "--wait=15s", "-n", "4"}, {"sh", "-c", tells}))) return false;
+    const std::string tells =
+        fmt::format("echo \"the job sees ${}\"; sleep 1.5", facts.visible_variable);
+    if (!run({"run", "--wait=15s", "-n", toured.has_other_kinds ? "1" : "4"}, {"sh", "-c", tells}))
+      return false;
     steps.say(tr("4. What ran, what it was given, what it used:"));
     if (!steps.show({"runs"})) return false;
     if (!steps.show({"show", "last"})) return false;
     steps.say(tr("5. A job that dies, and why; a GPU that is held, and why it is idle:"));
-    if (!steps.show(with_job({"run", "--detach"}, fails))) return false;
+    if (!run({"run", "--detach"}, fails)) return false;
     if (!steps.show({"wait", "last"})) return false;
     if (!steps.show({"explain", "last"})) return false;
-    if (!steps.show({"explain", "2", "--seconds", "1"})) return false;
+    if (!steps.show({"explain", toured.held, "--seconds", "1"})) return false;
     steps.say(
         tr("That was a simulation. On a GPU server: berth, then berth run -- python train.py"));
     return true;

@@ -173,8 +173,8 @@ TEST(ScriptCheck, AnotherMakersVariableIsWarnedAboutWhereItsDevicesAreGiven) {
                             .gpu("A", 8_GiB)
                             .with([](Device& device) { device.kind = DeviceKind::amd_gpu; })
                             .build();
-  const std::vector<std::string> command = {"env", "HIP_VISIBLE_DEVICES=2",
-                                            "CUDA_VISIBLE_DEVICES=2", "python"};
+  const std::vector<std::string> command = {"env", "GPU_DEVICE_ORDINAL=2", "CUDA_VISIBLE_DEVICES=2",
+                                            "python"};
   const auto given = [&](const char* device) {
     return what_of(warning_about_variables_of({DeviceId(device)}, host, command, "/bin:/usr/bin"));
   };
@@ -203,6 +203,9 @@ TEST(ScriptCheck, ContainerWithGpusOfItsOwnChoiceIsWarnedAbout) {
   using Words = std::vector<std::string>;
   for (const Words& command :
        {Words{"docker", "run", "--rm", "--gpus", "all", "image", "python", "x.py"},
+        {"sh", "-c", "docker run -e ASCEND_VISIBLE_DEVICES=0 image"},
+        {"sh", "-c", "docker run -e ROCR_VISIBLE_DEVICES=0 image"},
+        {"sh", "-c", "docker run --device /dev/kfd --device /dev/dri/renderD128 image"},
         {"/usr/bin/docker", "container", "run", "--gpus=all", "image"},
         {"docker", "--context", "far", "run", "--gpus", "\"device=0\"", "image"},
         {"sudo", "-E", "docker", "run", "--gpus", "all", "image"},
@@ -259,7 +262,7 @@ TEST(ScriptCheck, ContainerThatHasTheRunsGpusOrNoneIsNotWarnedAbout) {
        {Words{"docker", "run", "image", "python"},
         {"docker", "run", "-e", "NVIDIA_VISIBLE_DEVICES=void", "image"},
         {"docker", "run", "--gpus", "all", "-e", "CUDA_VISIBLE_DEVICES", "image"},
-        {"sh", "-c", "docker run -e ZE_AFFINITY_MASK --device /dev/dri/renderD128 image"},
+        {"sh", "-c", "docker run -e ZE_AFFINITY_MASK image"},
         {"sh", "-c", "docker run --gpus \"\\\"device=$CUDA_VISIBLE_DEVICES\\\"\" image"},
         {"sh", "-c", "docker run --gpus device=${CUDA_VISIBLE_DEVICES} image"},
         {"sh", "-c", "eval docker run $(berth pick --format docker) image"},

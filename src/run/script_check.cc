@@ -350,8 +350,10 @@ std::optional<ScriptWarning> warning_about_variables_of(const std::vector<Device
     const Device* device = find_device(id, snapshot);
     if (device == nullptr) continue;
     const DeviceKindFacts& facts = facts_of(device->kind);
-    for (const std::string_view name :
-         {facts.visible_variable, facts.second_variable, facts.earlier_variable}) {
+    std::vector<std::string_view> names = {facts.visible_variable, facts.second_variable,
+                                           facts.earlier_variable};
+    names.insert(names.end(), facts.removed_variables.begin(), facts.removed_variables.end());
+    for (const std::string_view name : names) {
       const bool is_said = name.empty() || name == facts_of(unnamed_vendor).visible_variable;
       if (!is_said && !contains(variables, name)) variables.push_back(name);
     }

@@ -94,9 +94,9 @@ inline constexpr std::array<Setting, 3> hiding_amd = {{{"ROCR_VISIBLE_DEVICES", 
                                                        {"HIP_VISIBLE_DEVICES", "-1"},
                                                        {"CUDA_VISIBLE_DEVICES", "-1"}}};
 
-inline constexpr auto variables_amd =
-    std::to_array<Name>({"ROCR_", "HIP_", "HSA_", "AMD_", "ROCM_", "MIOPEN_", "ROCBLAS_",
-                         "HIPBLASLT_", "RCCL_", "TENSILE_", "GPU_MAX_HW_QUEUES="});
+inline constexpr auto variables_amd = std::to_array<Name>(
+    {"ROCR_", "HIP_", "HSA_", "AMD_", "ROCM_", "MIOPEN_", "ROCBLAS_", "HIPBLASLT_", "RCCL_",
+     "TENSILE_", "GPU_MAX_HW_QUEUES=", "GPU_DEVICE_ORDINAL="});
 
 inline constexpr DeviceKindFacts amd{
     .kind = DeviceKind::amd_gpu,
@@ -362,6 +362,7 @@ inline constexpr auto choosing = [] {
          {facts.visible_variable, facts.second_variable, facts.earlier_variable}) {
       if (!name.empty()) found.add(name);
     }
+    for (const Name name : facts.removed_variables) found.add(name);
   }
   return found;
 }();

@@ -166,13 +166,24 @@ std::size_t ones_to_wait_for(const Placement& placement) {
 
 namespace {
 
-/// What other makers' chips can do is not known of each: never is too much said.
+/// The request, or a variable, names others.
+bool is_not_meant(const Refusal& refusal) {
+  constexpr std::array rules = {Rule::not_visible, Rule::excluded,      Rule::not_listed,
+                                Rule::other_kind,  Rule::kind_not_said, Rule::not_asked_for,
+                                Rule::divided};
+  return contains(rules, refusal.rule);
+}
+
+/// What other makers' chips can do is not known of each that is meant: never is too much said.
 bool is_about_unknown_chips(const Placement& placement, const Snapshot& snapshot) {
-  return !placement.refused.empty() &&
+  const auto is_unknown = [&](const Refusal& one) {
+    const Device* device = find_device(one.device, snapshot);
+    return one.rule == Rule::lacks_feature && device != nullptr &&
+           !facts_of(device->kind).has_capability;
+  };
+  return std::ranges::any_of(placement.refused, is_unknown) &&
          std::ranges::all_of(placement.refused, [&](const Refusal& one) {
-           const Device* device = find_device(one.device, snapshot);
-           return one.rule == Rule::lacks_feature && device != nullptr &&
-                  !facts_of(device->kind).has_capability;
+           return is_unknown(one) || is_not_meant(one);
          });
 }
 
@@ -221,6 +232,11 @@ std::string hidden_text(const Placement& placement, const Style& style) {
   if (placement.hidden_by_variable == 0 || placement.satisfied()) return "";
   const std::string names = joined(placement.hiding_variables, ", ");
   const std::string to_unset = joined(placement.hiding_variables, " ");
+  if (placement.variable_hides_all && placement.hiding_variables.size() > 1) {
+    return advice_line(
+        own(trf("Variables hide every GPU ({}). For a GPU: unset {}", names, to_unset), style),
+        style, Paint::yellow);
+  }
   if (placement.variable_hides_all) {
     return advice_line(own(trf("{0} hides every GPU. For a GPU: unset {1}. To run on the CPU on "
                                "purpose: `berth run --cpu`",

@@ -103,6 +103,10 @@ TEST(PlacementText, WhatIsNotKnownOfAChipIsNotSaidToBeNever) {
                                .may_change = false});
   EXPECT_THAT(render_refusals(placement, host, {.width = 120}), HasSubstr("can never satisfy it"));
   host.devices[0].kind = DeviceKind::ascend_npu;
+  placement.refused.push_back({.device = host.devices[1].id,
+                               .rule = Rule::not_listed,
+                               .text = Sentence("not in --only"),
+                               .may_change = false});
   EXPECT_THAT(render_refusals(placement, host, {.width = 120}),
               HasSubstr("no device here is known to have what --need asks for"));
 }

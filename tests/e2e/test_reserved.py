@@ -192,7 +192,7 @@ def test_a_scenario_file_has_a_part_of_its_own_below_the_ledger(machine):
 
 @pytest.mark.skipif(not IS_ROOT, reason="only root can be several users")
 def test_a_shared_ledger_is_shared_in_its_parts():
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         folder = pathlib.Path(folder)
         folder.chmod(0o755)
         berth = shutil.copy(BERTH, folder / "berth")

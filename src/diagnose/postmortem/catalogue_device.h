@@ -111,7 +111,7 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
      "invalid cuda 'device=",
      as_key("the program asks for a GPU number that it does not have"),
      as_key(
-         "A job sees only the GPUs that it was given, numbered from 0, whatever nvidia-smi calls "
+         "A job sees only the GPUs that it was given, numbered from 0, whatever the machine calls "
          "them. A checkpoint from a machine with more GPUs asks for theirs."),
      {{as_key("count from 0: cuda:0 is the first that the job was given"), ""},
       {as_key("load checkpoints with map_location"), ""},
@@ -135,9 +135,8 @@ inline constexpr auto device_entries = std::to_array<LogEntry>({
      as_key("This PyTorch, or an extension, is a build for the CPU or another maker's cards, "
             "whatever the machine has."),
      {check_cuda,
-      {as_key("install a CUDA build into the same environment (the page \"Get Started\" of "
-              "pytorch.org "
-              "says which)"),
+      {as_key("install a build for its cards: CUDA's or ROCm's (the page \"Get Started\" of "
+              "pytorch.org says which)"),
        ""},
       {as_key("on Ascend's and Intel's cards no build has CUDA: let the program name npu or xpu in "
               "place of cuda. On Ascend this import does so"),

@@ -119,6 +119,7 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      Severity::error,
      LogPart::cause,
      "unspecified launch failure\n"
+     "hiperrorlaunchfailure\n"
      "cuda_error_launch_failed\n"
      "cudaerrorlaunchfailure\n"
      "cuda runtime error (4)\n"
@@ -159,10 +160,11 @@ inline constexpr auto kernel_entries = std::to_array<LogEntry>({
      "cudaerrornokernelimagefordevice\n"
      "cudaerrorinvaliddevicefunction",
      as_key("the program holds no code for this card"),
-     as_key("The framework or an extension was built for other compute capabilities. The card is "
-            "newer than the build, or too old for it."),
+     as_key("The framework or an extension was built for other cards. This one is newer than the "
+            "build, or too old for it."),
      {build_for_card,
-      {as_key("see the card's compute capability"), "berth status --fields compute_capability"}}},
+      {as_key("see the card's compute capability or architecture"),
+       "berth status --csv index,name,compute_capability,architecture"}}},
     {"ptx_too_new",
      Severity::error,
      LogPart::cause,

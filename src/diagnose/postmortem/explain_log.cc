@@ -139,6 +139,14 @@ bool is_bare_bus_error(std::string_view line) {
   return !text.contains("worker") && !text.contains("shared memory") && !text.contains("</torch");
 }
 
+/// ROCm's tools in place of CUDA's; nothing: it has none such.
+std::optional<std::string> command_for(std::string_view line, std::string_view command) {
+  const bool is_of_rocm = small_letters(line).contains("hip");
+  if (is_of_rocm && command == find_the_kernel.command) return "export AMD_SERIALIZE_KERNEL=3";
+  if (is_of_rocm && command.starts_with("compute-sanitizer")) return std::nullopt;
+  return std::string(command);
+}
+
 Finding finding_of(const LogHit& seen, const LogText& log) {
   if (seen.entry == nullptr) {
     return finding_of_xid(*xid_in(log.line(seen.first)),
@@ -153,7 +161,8 @@ Finding finding_of(const LogHit& seen, const LogText& log) {
                   .meaning = Sentence(entry.meaning)};
   for (const LogEntry::Advice& step : entry.steps) {
     if (step.what.empty()) continue;
-    finding.steps.push_back({Sentence(step.what), std::string(step.command)});
+    auto command = command_for(log.line(seen.first), step.command);
+    if (command) finding.steps.push_back({Sentence(step.what), *std::move(command)});
   }
   if (entry.code == "killed_line") {
     finding.doubt = sentence("the log says only that it was killed, not by whom");

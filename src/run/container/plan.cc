@@ -27,8 +27,6 @@ std::optional<std::string_view> device_variable_in(std::string_view text) {
   };
   for (const DeviceKindFacts& kind : device_kinds()) {
     if (is_meant(kind.toolkit_variable)) return kind.toolkit_variable;
-    const auto removed = std::ranges::find_if(kind.removed_variables, is_meant);
-    if (removed != kind.removed_variables.end()) return *removed;
   }
   const auto found = std::ranges::find_if(choosing_variables(), is_meant);
   return found != choosing_variables().end() ? std::optional(*found) : std::nullopt;

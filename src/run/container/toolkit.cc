@@ -25,13 +25,19 @@ bool is_given_by_toolkit(const Device& device) {
 bool asks_for_cards(std::string_view option, std::string_view value) {
   if (option == "--gpus") return true;
   if (option == "--runtime") return value == "nvidia";
-  const DeviceKindFacts& cards = facts_of(unnamed_vendor);
   if (option == "--device") {
-    return value.starts_with(std::string(cards.cdi_kind) + "=") ||
-           value.starts_with(cards.card_file);
+    return std::ranges::any_of(device_kinds(), [&](const DeviceKindFacts& kind) {
+      return (!kind.cdi_kind.empty() && value.starts_with(std::string(kind.cdi_kind) + "=")) ||
+             std::ranges::any_of(kind.numbered_files,
+                                 [&](std::string_view file) { return value.starts_with(file); });
+    });
   }
   const std::string_view name = value.substr(0, value.find('='));
-  const bool is_meant = name == nvidia_variable || name == cards.visible_variable;
+  const bool is_meant =
+      contains(choosing_variables(), name) ||
+      (!name.empty() && std::ranges::any_of(device_kinds(), [&](const DeviceKindFacts& kind) {
+        return kind.toolkit_variable == name;
+      }));
   if (!is_meant || name.size() == value.size()) return false;
   constexpr std::array<std::string_view, 4> none = {"", "void", "none", "-1"};
   return std::ranges::find(none, value.substr(name.size() + 1)) == none.end();

@@ -19,7 +19,7 @@ namespace berth {
 /// Whether an engine's toolkit gives it (--gpus, CDI).
 [[nodiscard]] bool is_given_by_toolkit(const Device& device);
 
-/// Whether an option of `docker run` asks for some of its cards.
+/// Whether an option of `docker run` asks for some cards, of whatever maker.
 [[nodiscard]] bool asks_for_cards(std::string_view option, std::string_view value);
 
 /// Nothing gives this engine the device (empty: any device); says what to do.

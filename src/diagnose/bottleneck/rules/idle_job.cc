@@ -233,10 +233,11 @@ std::optional<Cause> swapping(const Evidence& seen) {
 std::span<const BottleneckRule> idle_job_rules() {
   static constexpr BottleneckRule rules[] = {
       {.find = on_cpu,
-       .reports = {{"on_cpu", "the program computes on the CPU and has opened no GPU device file",
-                    "device files that its processes have open, CPUs that it uses; "
-                    "CUDA_VISIBLE_DEVICES and the build of PyTorch that it runs with",
-                    "show it a GPU, install a build for CUDA, move model and batches"}}},
+       .reports =
+           {{"on_cpu", "the program computes on the CPU and has opened no GPU device file",
+             "device files that its processes have open, CPUs that it uses; the variables that "
+             "hide devices, and the build of PyTorch that it runs with",
+             "show it a GPU, install a build for it, move model and batches"}}},
       {.find = no_kernel_ever,
        .reports = {{"no_kernel_ever",
                     "a run holds memory of its GPU, where in all its time no kernel was seen",

@@ -22,7 +22,11 @@ bool is_told_elsewhere(const Finding& found, const Device* device) {
          why == Unusable::library_silent || why == Unusable::nouveau;
 }
 
-Finding::Step ask_the_kernel() {
+/// In the words of its maker. Null: it is among the devices no more.
+Finding::Step ask_the_kernel(const Device* device) {
+  if (device != nullptr && facts_of(device->kind).reset_command.empty()) {
+    return {Sentence(facts_of(device->kind).log_advice), ""};
+  }
   return {sentence("see what the kernel says of it"), "sudo dmesg | grep -i -e nvrm -e segfault"};
 }
 
@@ -40,7 +44,7 @@ Sentence meaning_of(const Finding& found, const DeviceHealth& health) {
   return sentence("`berth health` says so; `berth run` gives the card out all the same.");
 }
 
-Finding taken_over(const DeviceHealth& health, Finding found) {
+Finding taken_over(const DeviceHealth& health, const Device* device, Finding found) {
   const bool is_notice = found.severity == Severity::hint;
   found.meaning = meaning_of(found, health);
   found.rule = "health_" + found.rule;
@@ -49,12 +53,12 @@ Finding taken_over(const DeviceHealth& health, Finding found) {
   if (!found.steps.empty()) return found;
   found.steps.push_back(
       is_notice ? Finding::Step{sentence("nothing now; look again later"), "berth health"}
-                : ask_the_kernel());
+                : ask_the_kernel(device));
   return found;
 }
 
 /// The driver answers, and not what the card is judged by.
-Finding not_judged(const DeviceHealth& health, bool is_passed_over) {
+Finding not_judged(const DeviceHealth& health, const Device* device, bool is_passed_over) {
   Finding finding{
       .rule = "health_unknown",
       .severity = Severity::warning,
@@ -64,7 +68,7 @@ Finding not_judged(const DeviceHealth& health, bool is_passed_over) {
                                 "run` passes over it. --allow-failed takes it all the same.")
                      : sentence("`berth health` says so; `berth run` gives the card out all the "
                                 "same."),
-      .steps = {ask_the_kernel()}};
+      .steps = {ask_the_kernel(device)}};
   for (const Sentence& missing : health.not_examined) {
     finding.evidence.push_back(missing);
   }
@@ -76,12 +80,12 @@ Findings health_findings(const Examined& host) {
   for (const DeviceHealth& health : health_of(host.snapshot)) {
     const Device* device = find_device(health.device, host.snapshot);
     for (const Finding& found : health.findings) {
-      if (!is_told_elsewhere(found, device)) findings.push_back(taken_over(health, found));
+      if (!is_told_elsewhere(found, device)) findings.push_back(taken_over(health, device, found));
     }
     const bool is_passed_over = health.state != HealthState::failed && device != nullptr &&
                                 obstacle_of(*device, host.snapshot) == Obstacle::unjudged;
     if (health.state == HealthState::unknown || is_passed_over) {
-      findings.push_back(not_judged(health, is_passed_over));
+      findings.push_back(not_judged(health, device, is_passed_over));
     }
   }
   return findings;

@@ -33,6 +33,10 @@ TEST(DoctorHealthFindings, CardOfWhichTheDriverDoesNotTellWhetherItFailedIsNamed
   EXPECT_EQ(told(found), "warning health_unknown: recovery action: reading it failed");
   EXPECT_EQ(commands_of(found), "sudo dmesg | grep -i -e nvrm -e segfault\n");
   EXPECT_THAT(found.meaning.english(), ::testing::HasSubstr("passes over it"));
+  host.snapshot.devices[1].kind = DeviceKind::amd_gpu;
+  EXPECT_THAT(named("health_unknown", host).steps.front().what.english(),
+              ::testing::HasSubstr("amdgpu"));
+  host.snapshot.devices[1].kind = DeviceKind::nvidia_gpu;
   host.snapshot.devices[1].lost = true;
   EXPECT_THAT(rules_of(host), ::testing::Not(::testing::Contains("health_unknown")));
 }
