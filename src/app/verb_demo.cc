@@ -241,10 +241,9 @@ class DemoVerb final : public Verb {
   /// The simulated tour is the same whatever the shell it is called from says.
   static std::vector<std::string> clean_slate(const Context& context) {
     std::vector<std::string> environment = context.environment();
-    const auto choosing = choosing_variables();
-    std::erase_if(environment, [&](std::string_view entry) {
-      const std::string_view name = entry.substr(0, entry.find('='));
-      return entry.starts_with("BERTH_") || std::ranges::find(choosing, name) != choosing.end();
+    std::erase_if(environment, [](std::string_view entry) {
+      return entry.starts_with("BERTH_") ||
+             contains(choosing_variables(), entry.substr(0, entry.find('=')));
     });
     return environment;
   }

@@ -1,5 +1,6 @@
 """`berth demo`: the whole tour, and that nothing of it is left behind, however it is ended."""
 
+import json
 import os
 import pathlib
 import pwd
@@ -10,7 +11,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import Machine, Terminal, end, many_devices, wait_until
+from conftest import ROOT, Machine, Terminal, end, many_devices, wait_until
 
 SECTIONS = [
     "1. Every device", "2. Two jobs", "3. A third wants", "4. What ran", "5. A job that dies", "That was a simulation."
@@ -97,6 +98,17 @@ def test_a_job_of_another_maker_says_by_its_own_variable_what_it_sees(demo, sim,
     assert code == 0, said
     assert f"the job sees ${devices}" in said and re.search(r"the job sees \d(,\d){3}\n", said), said
     demo.nothing_is_left()
+    # And the device that it explains is one that somebody is on.
+    [number] = re.findall(r"^\$ berth explain (\d+) --seconds", said, re.M)
+    snapshot = json.loads((ROOT / f"src/probe/sim/scenarios/{sim}.json").read_text(encoding="utf-8"))
+    [device] = [one for one in snapshot["devices"] if str(one["index"]) == number]
+    assert any(use["device"] == device["id"] for use in snapshot["gpu_processes"]), number
+
+
+def test_where_there_are_several_makers_the_jobs_say_whose_device_they_want(demo):
+    said, code = whole_tour(demo.machine, env={"BERTH_SIM": "arc-mixed"})
+    assert code == 0 and "the job sees 0" in said, said
+    assert "several kinds of devices" not in said and "there is no run" not in said, said
 
 
 def test_the_tour_is_over_in_twenty_seconds(demo):

@@ -179,8 +179,7 @@ static void walk(Archive& archive, CpuFacts& facts) {
     facts.visible_devices = list->substr(0, bottleneck::longest_text);
   archive.member("hiding_variable", facts.hiding_variable, Form::sparse);
   // A name becomes a command of the advice. Before it stood there it was CUDA's.
-  if (std::ranges::find(choosing_variables(), facts.hiding_variable) ==
-      choosing_variables().end()) {
+  if (!contains(choosing_variables(), facts.hiding_variable)) {
     facts.hiding_variable.clear();
   }
   if (archive.is_reading() && list && facts.hiding_variable.empty()) {

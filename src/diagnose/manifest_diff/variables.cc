@@ -71,8 +71,6 @@ constexpr std::string_view places_alone[] = {"NVIDIA_VISIBLE_DEVICES=",
                                              "CONDA_",
                                              "BERTH_",
                                              "HF_HOME=",
-                                             "GPU_DEVICE_ORDINAL=",
-                                             "ONEAPI_DEVICE_SELECTOR=",
                                              "ROCM_PATH=",
                                              "ONEAPI_ROOT=",
                                              "CCL_ROOT=",
@@ -95,9 +93,7 @@ const DifferenceKind& kind_of_variable(const std::string& name, bool on_cpu) {
   if (is_in(name, results_all_the_same)) return for_results;
   if (is_in(name, threads)) return on_cpu ? threads_on_cpu : for_speed;
   if (is_in(name, speed_alone)) return for_speed;
-  const auto choosing = choosing_variables();
-  const bool shows_devices = std::ranges::find(told_variables, name) != told_variables.end() ||
-                             std::ranges::find(choosing, std::string_view(name)) != choosing.end();
+  const bool shows_devices = contains(told_variables, name) || contains(choosing_variables(), name);
   if (shows_devices || is_in(name, places_alone)) return for_neither;
   return for_results;
 }

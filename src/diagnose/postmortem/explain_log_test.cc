@@ -351,6 +351,8 @@ TEST(ExplainLog, TextsOfOtherStacksGetNoToolsOfNvidias) {
        {"Memory access fault by GPU node-1 (Agent handle: 0x1) on address 0x2.\n",
         "HW Exception by GPU node-2 (Agent handle: 0x1) reason :GPU Hang\n",
         "RuntimeError: No HIP GPUs are available\n",
+        "RuntimeError: HIP error: unspecified launch failure\n",
+        "RuntimeError: HIP error: misaligned address\n",
         "RuntimeError: No XPU devices are available.\n",
         "RuntimeError: level_zero backend failed with error: 20 "
         "(UR_RESULT_ERROR_DEVICE_LOST)\n",
