@@ -172,13 +172,22 @@ def test_another_simulated_server_has_no_past(machine_of):
 # --- its runs ----------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def used(tmp_path_factory):
+    """A user's machine whose runs only are asked for: each such machine computes the four weeks anew."""
+    return Machine(tmp_path_factory.mktemp("used"), NAME)
+
+
 def listed(machine):
     return json.loads(machine.run("runs", "--json", "-n", "100000").stdout)["runs"]
 
 
-def test_a_month_of_runs_is_there_and_say_that_they_are_simulated(machine_of):
-    machine = machine_of(NAME)
-    runs = listed(machine)
+@pytest.fixture(scope="module")
+def runs(used):
+    return listed(used)
+
+
+def test_a_month_of_runs_is_there_and_say_that_they_are_simulated(used, runs):
     assert len(runs) > 200
     assert {run["user"] for run in runs} == {"alice", "bob", "carol", "dave", "erin"}
     assert {run["given"]["simulated"] for run in runs} == {NAME}
@@ -188,18 +197,16 @@ def test_a_month_of_runs_is_there_and_say_that_they_are_simulated(machine_of):
     assert any(run["waited_ms"] > 0 for run in runs), "none has waited"
     assert sum(run["end"]["exit_code"] == 1 for run in runs) > 5, "none has failed"
     assert all(run["summary"]["samples"] >= 6 for run in runs)
-    assert "SIMULATED" in machine.run("runs").stdout + machine.run("show").stdout
+    assert "SIMULATED" in used.run("runs").stdout + used.run("show").stdout
 
 
-def test_the_same_time_has_the_same_runs(tmp_path):
+def test_the_same_time_has_the_same_runs(runs, tmp_path):
     """From the seed alone: two users who ask at the same time see the same past."""
 
-    def seen_by(user):
-        (tmp_path / user).mkdir()
-        runs = listed(Machine(tmp_path / user, NAME))
+    def told(runs):
         return {run["id"]: (run["command"], run["end"]["exit_code"]) for run in runs}
 
-    first, second = seen_by("one"), seen_by("other")
+    first, second = told(runs), told(listed(Machine(tmp_path, NAME)))
     both = first.keys() & second.keys()
     assert len(both) > 200 and all(first[id] == second[id] for id in both)
 
@@ -208,14 +215,12 @@ def test_the_same_time_has_the_same_runs(tmp_path):
     ("python serve.py --max-batch 256", "memory"),
     ("python kernels_test.py", "illegal memory access"),
 ])  # fmt: skip
-def test_explain_finds_why_one_failed(machine_of, command, finds):
-    machine = machine_of(NAME)
-    failed = next(run for run in listed(machine) if " ".join(run["command"]) == command)
-    done = machine.run("explain", failed["id"])
+def test_explain_finds_why_one_failed(used, runs, command, finds):
+    failed = next(run for run in runs if " ".join(run["command"]) == command)
+    done = used.run("explain", failed["id"])
     assert finds in done.stdout and "error:" in done.stdout, done.stdout
     # `berth report` of the latest has curves.
-    latest = listed(machine)[0]["id"]
-    assert len(json.loads(machine.run("report", "--json", latest).stdout)["runs"]) == 1
+    assert len(json.loads(used.run("report", "--json", runs[0]["id"]).stdout)["runs"]) == 1
 
 
 TROUBLES = {
@@ -251,13 +256,13 @@ def test_explain_names_each_trouble_that_goes_on(tmp_path):
     assert {command: TROUBLES[command] in text for command, text in said.items()} == dict.fromkeys(TROUBLES, True), said
 
 
-def test_invented_runs_never_stand_among_ones_own(machine_of):
-    machine = machine_of(NAME)
-    assert machine.run("run", "-q", "--cpu", "--", "true").returncode == 0, "its cards may all be taken"
-    own = listed(machine)[0]
+def test_invented_runs_never_stand_among_ones_own(used):
+    """The last of `used`, to which it adds a run."""
+    assert used.run("run", "-q", "--cpu", "--", "true").returncode == 0, "its cards may all be taken"
+    own = listed(used)[0]
     assert own["command"] == ["true"]
-    assert json.loads(machine.run("show", "--json").stdout)["id"] == own["id"]
-    elsewhere = machine.run("runs", "--json", env={"BERTH_SIM": "lab-4"})
+    assert json.loads(used.run("show", "--json").stdout)["id"] == own["id"]
+    elsewhere = used.run("runs", "--json", env={"BERTH_SIM": "lab-4"})
     assert json.loads(elsewhere.stdout)["runs"] == []
 
 

@@ -101,19 +101,21 @@ const alike = [
   ".host-block:nth-child(n+5)",
   "a.span:nth-child(n+5)",
 ];
-/// What axe finds in the page, or `within` a part. `rules`: these alone; none: all that it has.
-export async function violations(page, rules, within) {
+/// What axe finds in the page, or `within` a part. `only`: by these rules alone; `without`: by all but these.
+export async function violations(page, { only, without = [] } = {}, within) {
+  if (only?.length === 0) return []; // axe would take it for all
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe_source);
   const { violations } = await page.evaluate(
-    ([values, selectors, include]) => {
+    ([values, disabled, selectors, include]) => {
       const exclude = selectors.filter((one) => document.querySelector(one)).map((one) => [one]);
       return globalThis.axe.run({ include: [include ?? "html"], exclude }, {
         resultTypes: ["violations"],
         preload: false,
         ...(values ? { runOnly: { type: "rule", values } } : {}),
+        rules: Object.fromEntries(disabled.map((id) => [id, { enabled: false }])),
       });
     },
-    [rules, alike, within],
+    [only, without, alike, within],
   );
   return violations.flatMap(({ id, nodes }) =>
     nodes.slice(0, 3).map((node) => `${id}: ${node.target.join(" ")}: ${node.failureSummary}`),
