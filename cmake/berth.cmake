@@ -136,10 +136,9 @@ endfunction()
 # NAME_tests. src/app is the program itself.
 #
 # FAST: what all else calls. The rest is compiled for size: with OpenSSL and SQLite in it the program
-# would not stay below its 13.25 MiB otherwise. LIBRARY: a part of libraries, too. SIMULATES: its tests
-# simulate weeks, 40 s of CPU at -O0 (AMD EPYC, 2026-11-27).
+# would not stay below its 13.25 MiB otherwise. LIBRARY: a part of libraries, too.
 function(berth_folder name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "FAST;LIBRARY;SIMULATES" "" "DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "FAST;LIBRARY" "" "DEPS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc
        ${CMAKE_SOURCE_DIR}/src/${name}/*.S)
   list(FILTER sources EXCLUDE REGEX "/guard/shim/") # C of other programs' (shim.cmake)
@@ -152,9 +151,6 @@ function(berth_folder name)
   set(options "")
   if(arg_LIBRARY)
     set(options -fPIC)
-  endif()
-  if(arg_SIMULATES AND BERTH_SANITIZE)
-    list(APPEND options -O1)
   endif()
   if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT arg_FAST)
     list(APPEND options -Os)

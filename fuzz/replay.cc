@@ -21,7 +21,7 @@ struct Target {
 
 namespace {
 
-constexpr int changed_copies = 500;
+constexpr int changed_copies = 250;
 constexpr std::size_t most_bytes_changed = 1
                                            << 20;  // over all copies, so that big files stay cheap
 using namespace std::literals;

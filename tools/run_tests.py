@@ -218,7 +218,7 @@ def on_frameworks(report: Report, names: list[str]) -> None:
             test_programs.run_pytest(report, tests, ROOT, patience_s=FRAMEWORKS_PATIENCE_S)
 
 
-LINES_OF_A_PROCESS = 600  # pytest's own start is 0.3 s of CPU: too much for a file of few tests
+LINES_OF_A_PROCESS = 900  # pytest's own start is 0.3 s of CPU: too much for a file of few tests
 
 
 def the_rest() -> list[list[Path]]:

@@ -594,7 +594,7 @@ TEST(TopPicture, WhateverHappensTheTerminalShowsTheScreenAndNothingRaw) {
     History history(std::chrono::seconds(1));
     Screen before;
     std::optional<TerminalModel> terminal;
-    for (int step = 0; step < 250; ++step) {
+    for (int step = 0; step < 125; ++step) {
       Event event = random_event(random, 1'760'000'000'000 + step * 1000);
       if (auto* looked = std::get_if<Looked>(&event)) {
         history.add(looked->seen->snapshot);

@@ -9,7 +9,6 @@ import pytest
 from hosts import ROOT, checked, compiled, run, shared
 
 SOURCES = ROOT / "examples/cpp"
-NAMES = ("list_devices", "take_or_cpu", "wait_in_loop")
 
 
 def with_cmake(installed, folder, target, *options):
@@ -22,33 +21,44 @@ def with_cmake(installed, folder, target, *options):
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def with_pkg_config(installed, folder, *options, names=NAMES):
-    """As a Makefile would; the folder of berth.pc depends on the system."""
+def with_pkg_config(installed, folder):
+    """list_devices, as a Makefile would make it; the folder of berth.pc depends on the system."""
     if not shutil.which("pkg-config"):
         pytest.skip("pkg-config is not installed")
     found = list(installed.glob("lib*/**/berth.pc"))
     assert len(found) == 1, found
     env = {"PKG_CONFIG_PATH": str(found[0].parent), "PATH": "/usr/bin:/bin"}
-    words = run(["pkg-config", *options, "berth"], env=env)
+    words = run(["pkg-config", "--cflags", "--libs", "berth"], env=env)
     assert words.returncode == 0, words.stderr
     folder.mkdir()
     libraries = run(["pkg-config", "--variable=libdir", "berth"], env=env).stdout.strip()
-    for name in names:
-        done = run(["g++", "-std=c++17", "-o", folder / name, SOURCES / f"{name}.cc",
-                    *words.stdout.split(), f"-Wl,-rpath,{libraries}"])
-        assert done.returncode == 0, done.stderr
+    done = run(["g++", "-std=c++17", "-o", folder / "list_devices", SOURCES / "list_devices.cc",
+                *words.stdout.split(), f"-Wl,-rpath,{libraries}"])
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def built(installed, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("examples") / "build"
+    with_cmake(installed, folder, "berth::berth")
+    return folder
 
 
 @pytest.fixture(scope="module", params=["find_package", "find_package, static", "pkg-config"])
-def built(request, installed, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("examples") / "build"
-    if request.param == "pkg-config":
-        with_pkg_config(installed, folder, "--cflags", "--libs")
+def list_devices(request, installed, tmp_path_factory):
+    """One of them, linked in each way that a user may link."""
+    if request.param == "find_package":
+        folder = request.getfixturevalue("built")
     else:
-        with_cmake(installed, folder, "berth::static" if "static" in request.param else "berth::berth")
-    needed = run(["readelf", "--dynamic", folder / "list_devices"]).stdout
+        folder = tmp_path_factory.mktemp("one") / "build"
+        if request.param == "pkg-config":
+            with_pkg_config(installed, folder)
+        else:
+            with_cmake(installed, folder, "berth::static", "--target", "list_devices")
+    program = folder / "list_devices"
+    needed = run(["readelf", "--dynamic", program]).stdout
     assert ("libberth" in needed) == ("static" not in request.param)
-    return folder
+    return program
 
 
 PAGES = ("README.md", "README.zh-CN.md", "doc/LIBRARY.md", "doc/LIBRARY.zh-CN.md")
@@ -83,16 +93,16 @@ def there(server, installed):
     return server
 
 
-def test_list_devices(there, built):
-    lines = checked(there.run(built / "list_devices")).stdout.splitlines()
+def test_list_devices(there, list_devices):
+    lines = checked(there.run(list_devices)).stdout.splitlines()
     assert len(lines) == 8, lines
     assert re.fullmatch(r"0  NVIDIA H100 80GB HBM3  \w+( \w+)?  \d+ GiB of 79 GiB used.*", lines[0]), lines
     assert sum("  free  " in line for line in lines) == 5, lines
     assert any("  by " in line for line in lines), lines
 
 
-def test_list_devices_of_cards_that_say_less(there, built):
-    lines = checked(there.run(built / "list_devices", env={"BERTH_SIM": "driver-mismatch"})).stdout
+def test_list_devices_of_cards_that_say_less(there, list_devices):
+    lines = checked(there.run(list_devices, env={"BERTH_SIM": "driver-mismatch"})).stdout
     assert "unsupported" in lines or "failed" in lines, lines
 
 
@@ -127,7 +137,7 @@ def test_a_prefix_that_was_moved(installed, tmp_path):
     moved = tmp_path / "elsewhere"
     shutil.copytree(installed, moved, symlinks=True)
     with_cmake(moved, tmp_path / "by-cmake", "berth::berth", "--target", "list_devices")
-    with_pkg_config(moved, tmp_path / "by-make", "--cflags", "--libs", names=["list_devices"])
+    with_pkg_config(moved, tmp_path / "by-make")
     for made in "by-cmake", "by-make":
         assert str(moved) in run(["ldd", tmp_path / made / "list_devices"]).stdout, made
 

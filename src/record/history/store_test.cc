@@ -530,7 +530,7 @@ TEST_F(History, NeverTakesMoreDiskThanTold) {
   HistoryStore store = opened({.at_most = at_most, .commit_every = rarely});
   std::mt19937_64 random(5);
   std::int64_t second = 0;
-  for (; second < 72'000; second += 10) {
+  for (; second < 36'000; second += 10) {
     const auto done = store.append(noisy_look(second, random));
     ASSERT_TRUE(done.has_value()) << done.error().message();
     ASSERT_LE(store.disk_used().count(), at_most.count()) << "at second " << second;

@@ -386,7 +386,7 @@ TEST(ReportHtml, IsWholeInItselfAndSaysWhatItIs) {
 TEST(ReportHtml, AWeekOnEightDevicesStaysBelowTwoMegabytes) {
   ReportSource source{.record = a_record(8), .curves = RunCurves(run_begun, 8)};
   constexpr std::int64_t week = 7LL * 24 * 3600;
-  for (std::int64_t i = 0; i < week; i += 10) {
+  for (std::int64_t i = 0; i < week; i += 30) {
     source.curves.add(a_sample(i * 1000, 8, 50 + 40 * std::sin(static_cast<double>(i))));
   }
   source.record.end->lasted_ms = week * 1000;
