@@ -8,6 +8,8 @@ import os
 import pathlib
 import time
 
+from conftest import pause_before_asking_again
+
 # A process that has just ended may still hold its token: it closes the lease first, then the token. Hence the moment's
 # patience.
 TOKEN_JOB = """#!/bin/sh
@@ -57,7 +59,7 @@ def poll(claim, seconds, what):
         if not answer:
             return
         assert time.monotonic() < end, f"{what}, after {seconds} s still: {answer}"
-        time.sleep(max(0.02, time.monotonic() - asked_at))
+        pause_before_asking_again(asked_at)
 
 
 def waits_for(path):

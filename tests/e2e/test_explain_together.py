@@ -27,7 +27,7 @@ class Shared(FakeDriver):
         self.snapshot = many_devices(1)
         super().__init__(directory, self.snapshot)
         self.env["BERTH_FAKE_NVML_LIVE"] = "1"
-        self.job = None
+        self.job = self.record = None
 
     def use(self, theirs, their_gib, our_gib=3):
         device = self.snapshot["devices"][0]
@@ -40,8 +40,10 @@ class Shared(FakeDriver):
         play(self, self.snapshot)
 
     def samples(self):
-        [record] = runs(self)["runs"]
-        file = pathlib.Path(record["directory"], "samples")
+        if not self.record:
+            [record] = runs(self)["runs"]
+            self.record = pathlib.Path(record["directory"])
+        file = self.record / "samples"
         lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
         return sum(line.startswith('{"t"') for line in lines)
 
