@@ -33,6 +33,16 @@ constexpr auto families = std::to_array<LogFamily>({{"Memory", memory_entries},
                                                     {"Several processes", distributed_entries},
                                                     {"The machine around it", host_entries}});
 
+constexpr bool is_decided(const LogEntry& entry) {
+  const bool is_short = entry.title == "the GPU's memory was used up";
+  return !is_short || entry.tells == Tells::gpu_memory_shortage;
+}
+static_assert(std::ranges::all_of(families,
+                                  [](const LogFamily& family) {
+                                    return std::ranges::all_of(family.entries, is_decided);
+                                  }),
+              "a text of too little GPU memory says so for --retry-oom, too: Tells");
+
 /// A piece of a pattern: what stands between two "*".
 struct PieceSpan {
   std::size_t begin;

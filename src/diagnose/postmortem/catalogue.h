@@ -20,6 +20,10 @@ enum class LogPart { cause, consequence, summary, remark };
   return names[static_cast<int>(part)];
 }
 
+/// What else is decided by a text: whether `--retry-oom` starts the job again, and since when a
+/// rank was missed.
+enum class Tells { nothing, gpu_memory_shortage, lost_rank };
+
 struct LogEntry {
   std::string_view code;  // a word for programs, the same for ever
   Severity severity;
@@ -37,6 +41,7 @@ struct LogEntry {
     std::string_view command;
   };
   Advice steps[3];  // no std::array: its braces could not be nested plainly
+  Tells tells = Tells::nothing;
 };
 
 struct LogFamily {

@@ -228,9 +228,7 @@ void add_ranks(const LogText& log, Finding& finding) {
 
 /// What a launcher or another rank says where one rank is gone.
 bool tells_of_a_lost_rank(const LogHit& seen) {
-  if (seen.entry == nullptr) return false;
-  constexpr std::array codes = {"peer_gone", "nccl_remote_error", "torchrun_child_failed"};
-  return std::ranges::find(codes, seen.entry->code) != codes.end();
+  return seen.entry != nullptr && seen.entry->tells == Tells::lost_rank;
 }
 
 /// PyTorch's watch of the store says this after the rank that kept it ended in order. That rank
@@ -327,16 +325,14 @@ Finding finding_of_xid(const XidEvent& xid, Sentence title, Sentence evidence) {
 }
 
 bool is_gpu_memory_shortage(std::string_view rule) {
-  constexpr std::array codes = {"cuda_out_of_memory",       "cuda_out_of_memory_plain",
-                                "tensorflow_out_of_memory", "xla_out_of_memory",
-                                "cublas_no_memory",         "cudnn_no_memory"};
-  return std::ranges::find(codes, rule) != codes.end();
+  const LogEntry* entry = log_entry(rule);
+  return entry != nullptr && entry->tells == Tells::gpu_memory_shortage;
 }
 
 std::optional<GpuMemoryShortage> gpu_memory_shortage(const LogText& log) {
   const Aftermath after(log);
   for (const LogHit& seen : seen_in(log, after)) {
-    if (seen.entry == nullptr || !is_gpu_memory_shortage(seen.entry->code)) continue;
+    if (seen.entry == nullptr || seen.entry->tells != Tells::gpu_memory_shortage) continue;
     if (!after.is_survived(seen.last)) return GpuMemoryShortage{message_at(seen, log)};
   }
   return std::nullopt;

@@ -67,6 +67,21 @@ TEST(LogCatalogue, EntriesHaveNamesOfTheirOwnAndSayWhatToTry) {
   }
 }
 
+TEST(ExplainLog, EachTextOfTooLittleGpuMemoryStartsTheJobAgain) {
+  const std::set<std::string_view> short_of_it = {
+      "cuda_out_of_memory", "cuda_out_of_memory_plain", "tensorflow_out_of_memory",
+      "xla_out_of_memory",  "cublas_no_memory",         "cudnn_no_memory"};
+  for (const char* code : {"host_out_of_memory", "kernel_out_of_memory", "killed_line"}) {
+    EXPECT_FALSE(gpu_memory_shortage(LogText(samples_of(code).front().text))) << code;
+    EXPECT_FALSE(is_gpu_memory_shortage(code));
+  }
+  for (const std::string_view code : short_of_it) {
+    EXPECT_TRUE(gpu_memory_shortage(LogText(samples_of(std::string(code)).front().text))) << code;
+    EXPECT_TRUE(is_gpu_memory_shortage(code)) << code;
+  }
+  EXPECT_FALSE(is_gpu_memory_shortage("no_such_rule"));
+}
+
 TEST(ExplainLog, HealthyLogsAndThoseThatMerelyTalkOfErrorsHaveNoFindings) {
   std::size_t logs = 0;
   for (const auto& file : std::filesystem::directory_iterator(log_corpus() / "healthy")) {
@@ -151,6 +166,11 @@ TEST(ExplainLog, WhereARankIsMissedTheErrorThatItRaisedComesFirst) {
   const std::string missed =
       "RuntimeError: [gloo/transport/tcp/pair.cc:598] Connection closed by peer [::1]:1\n";
   EXPECT_THAT(rules_in(own + missed), ElementsAre("rank_raised"));
+  for (const char* other :
+       {"RuntimeError: NCCL communicator was aborted on rank 1.\n",
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n"}) {
+    EXPECT_THAT(rules_in(own + other), ElementsAre("rank_raised")) << other;
+  }
   EXPECT_THAT(rules_in(missed + own), ElementsAre("peer_gone")) << "it came later";
   EXPECT_THAT(rules_in(own), IsEmpty()) << "nothing says that there were ranks";
   EXPECT_THAT(rules_in("KeyError: 'x'\n" + missed), ElementsAre("peer_gone")) << "no traceback";
