@@ -17,6 +17,7 @@
 #include "base/user_name.h"
 #include "record/run_record.h"
 #include "run/own_processes.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/device_kind_rows.h"
 #include "snapshot/json.h"
 
@@ -41,9 +42,6 @@ bool matters(std::string_view name) {
   return std::ranges::find(told_variables, name) != told_variables.end() ||
          std::ranges::any_of(prefixes, is_one) || std::ranges::any_of(variable_beginnings, is_one);
 }
-
-/// What the lines of the makers' drivers in the kernel log have, for journalctl's --grep.
-constexpr const char* driver_words = "NVRM|nvidia|amdgpu|kfd|i915|\\bxe\\b|davinci|ascend";
 
 class Gatherer {
  public:
@@ -191,8 +189,7 @@ class Gatherer {
                 {"journalctl", "--user", "-u", "berth-serve.service", "-n", "100", "--no-pager"},
                 log_patience);
     add_command("kernel log", "journalctl -k, lines of the devices' drivers",
-                {"journalctl", "-k", "-b", std::string("--grep=") + driver_words, "-n", "100",
-                 "--no-pager"},
+                {"journalctl", "-k", "-b", "--grep=" + log_expression(), "-n", "100", "--no-pager"},
                 log_patience);
   }
 

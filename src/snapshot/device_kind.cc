@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "snapshot/device_kind_rows.h"
 
 namespace berth {
@@ -37,17 +38,25 @@ constexpr bool each_runtime_has_a_row() {
 static_assert(each_runtime_has_a_row(), "runtime_count counts each of Runtime, and each has a row");
 
 /// Else a process on it would be nobody, `--cpu` would leave it visible to a job, and `--isolate`
-/// open. That nobody knows how its maker hides all is said by `may_be_presence`.
+/// open. That nobody knows how its maker hides all, or what its driver logs, is said by
+/// `may_be_presence`.
 constexpr bool is_complete(const DeviceKindFacts& facts) {
   const bool is_seen = !facts.file_beginnings.empty() && !facts.source.empty();
   const bool is_hidden = !facts.hiding.empty() || facts.may_be_presence;
   const bool is_closed = !facts.numbered_files.empty();
   const bool is_shown = facts.runtime == Runtime::none ||
                         !(facts.visible_variable.empty() || facts.runtime_name.empty());
-  return !facts.is_supported || (is_seen && is_hidden && is_closed && is_shown);
+  const bool is_told = !facts.log_words.empty() || facts.may_be_presence;
+  return !facts.is_supported || (is_seen && is_hidden && is_closed && is_shown && is_told);
 }
 static_assert(std::ranges::all_of(kinds, is_complete),
-              "a supported kind says its files, its source, and what hides it and shows it");
+              "a supported kind says its files, its source, its log, what hides it and shows it");
+static_assert(std::ranges::all_of(kinds,
+                                  [](const DeviceKindFacts& facts) {
+                                    return facts.torch.device_type.empty() ==
+                                           facts.torch.library.empty();
+                                  }),
+              "what PyTorch computes on has the library that does it");
 
 constexpr auto file_beginnings = kind_rows::all_of_kinds<&DeviceKindFacts::file_beginnings>();
 constexpr auto numbered = kind_rows::all_of_kinds<&DeviceKindFacts::numbered_files>();
@@ -89,6 +98,11 @@ std::vector<std::string_view> kind_words() {
     if (!facts.word.empty() && is_new) words.push_back(facts.word);
   }
   return words;
+}
+
+std::string log_expression() {
+  constexpr auto words = kind_rows::all_of_kinds<&DeviceKindFacts::log_words>();
+  return joined(std::span(words.entries).first(words.count), "|");
 }
 
 std::optional<Runtime> runtime_of_vendor(std::string_view vendor) {

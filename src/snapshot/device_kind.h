@@ -37,6 +37,7 @@ struct TorchFacts {
   std::string_view build_mark = {};   // in the version of its build for them: "+xpu"; empty: none
   std::string_view package = {};      // which adds them to any build
   std::string_view how_to_get = {};   // through tr(); empty: doctor does not judge builds for them
+  std::string_view library = {};      // which a process has loaded that computes on them
 };
 
 struct DeviceKindFacts {
@@ -47,10 +48,12 @@ struct DeviceKindFacts {
   Runtime runtime = Runtime::none;
   std::string_view runtime_name = {};  // "CUDA"
   RuntimeVersion runtime_version = RuntimeVersion::installed;
-  bool in_kernel = false;               // Linux has a driver of its own, without a version
-  std::string_view driver_file = {};    // by which programs ask the driver; empty: not looked for
-  std::string_view log_advice = {};     // where the driver is silent, through tr()
-  std::string_view reset_command = {};  // "sudo nvidia-smi -r"; empty: health names none
+  bool in_kernel = false;             // Linux has a driver of its own, without a version
+  std::string_view driver_file = {};  // by which programs ask the driver; empty: not looked for
+  std::string_view log_advice = {};   // where the driver is silent, through tr()
+  /// What lines of its driver in the kernel log have, as regular expressions.
+  std::span<const std::string_view> log_words = {};
+  std::string_view reset_command = {};     // "sudo nvidia-smi -r"; empty: health names none
   std::string_view visible_variable = {};  // "CUDA_VISIBLE_DEVICES"
   std::string_view order_variable = {};    // "CUDA_DEVICE_ORDER"; empty: the kind has none
   std::string_view order_value = {};       // "PCI_BUS_ID": indices then mean what the tools show
@@ -151,6 +154,8 @@ struct DeviceKindFacts {
 [[nodiscard]] std::optional<DeviceKind> device_kind_from_name(std::string_view name);
 /// The words of `--kind`, each once.
 [[nodiscard]] std::vector<std::string_view> kind_words();
+/// What the kernel log's lines of any of their drivers have: "NVRM|nvidia|amdgpu".
+[[nodiscard]] std::string log_expression();
 [[nodiscard]] std::optional<Runtime> runtime_of_vendor(std::string_view vendor);
 
 /// The variables by which a program chooses its devices, all kinds together.

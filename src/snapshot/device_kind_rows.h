@@ -31,6 +31,7 @@ inline constexpr std::array<Name, 2> further_nvidia = {"/dev/nvidiactl", "/dev/n
 inline constexpr std::array<Name, 5> classes_nvidia = {"nvidia", "nvidia-caps", "nvidia-uvm",
                                                        "nvidia-frontend", "nvidiactl"};
 
+inline constexpr std::array<Name, 2> log_nvidia = {"NVRM", "nvidia"};
 inline constexpr std::array<Name, 5> variables_nvidia = {"CUDA_", "NVIDIA_", "NCCL_", "CUBLAS_",
                                                          "CUDNN_"};
 
@@ -45,6 +46,7 @@ inline constexpr DeviceKindFacts nvidia{
     .driver_file = "/dev/nvidiactl",
     .log_advice = as_key("look for \"NVRM\" and \"Xid\" in the kernel log; a device that hangs may "
                          "need a reset or a reboot"),
+    .log_words = log_nvidia,
     .reset_command = "sudo nvidia-smi -r",
     .visible_variable = "CUDA_VISIBLE_DEVICES",
     .order_variable = "CUDA_DEVICE_ORDER",
@@ -57,7 +59,7 @@ inline constexpr DeviceKindFacts nvidia{
     .cdi_kind = "nvidia.com/gpu",
     .toolkit_variable = "NVIDIA_VISIBLE_DEVICES",
     .word = "nvidia",
-    .torch = {.device_type = "cuda"},
+    .torch = {.device_type = "cuda", .library = "/libtorch_cuda"},
     .variable_beginnings = variables_nvidia,
     .has_capability = true,
     .further_files = further_nvidia,
@@ -94,6 +96,7 @@ inline constexpr std::array<Setting, 3> hiding_amd = {{{"ROCR_VISIBLE_DEVICES", 
                                                        {"HIP_VISIBLE_DEVICES", "-1"},
                                                        {"CUDA_VISIBLE_DEVICES", "-1"}}};
 
+inline constexpr std::array<Name, 2> log_amd = {"amdgpu", "kfd"};
 inline constexpr auto variables_amd = std::to_array<Name>(
     {"ROCR_", "HIP_", "HSA_", "AMD_", "ROCM_", "MIOPEN_", "ROCBLAS_", "HIPBLASLT_", "RCCL_",
      "TENSILE_", "GPU_MAX_HW_QUEUES=", "GPU_DEVICE_ORDINAL="});
@@ -108,6 +111,7 @@ inline constexpr DeviceKindFacts amd{
     .in_kernel = true,
     .log_advice = as_key("look for \"amdgpu\" in the kernel log; a device that hangs may need a "
                          "reset or a reboot"),
+    .log_words = log_amd,
     .visible_variable = "ROCR_VISIBLE_DEVICES",
     .file_beginnings = files_amd,
     .hiding = hiding_amd,
@@ -121,7 +125,8 @@ inline constexpr DeviceKindFacts amd{
               .build_mark = "+rocm",
               .how_to_get =
                   as_key("install PyTorch's build for ROCm (its version ends in +rocm and "
-                         "a number)")},
+                         "a number)"),
+              .library = "/libtorch_hip"},
     .second_variable = "HIP_VISIBLE_DEVICES",
     .removed_variables = renumber_amd,
     .variable_beginnings = variables_amd,
@@ -146,6 +151,7 @@ inline constexpr std::array<std::string_view, 1> renumber_intel = {"ONEAPI_DEVIC
 inline constexpr std::array<Name, 1> files_of_drm = {"/dev/dri/"};
 inline constexpr std::array<Setting, 1> hiding_intel = {{{"ZE_AFFINITY_MASK", "-1"}}};
 
+inline constexpr std::array<Name, 2> log_intel = {"i915", "\\bxe\\b"};
 inline constexpr std::array<Name, 6> variables_intel = {"ZE_",  "ONEAPI_", "SYCL_",
                                                         "CCL_", "UR_",     "IPEX_"};
 
@@ -160,6 +166,7 @@ inline constexpr DeviceKindFacts intel{
     .in_kernel = true,
     .log_advice = as_key("look for \"xe\" and \"i915\" in the kernel log; a device that hangs may "
                          "need a reset or a reboot"),
+    .log_words = log_intel,
     .visible_variable = "ZE_AFFINITY_MASK",
     .order_variable = "ZE_FLAT_DEVICE_HIERARCHY",
     .order_value = "COMPOSITE",
@@ -173,7 +180,8 @@ inline constexpr DeviceKindFacts intel{
     .torch = {.device_type = "xpu",
               .build_mark = "+xpu",
               .package = "intel_extension_for_pytorch",
-              .how_to_get = as_key("install PyTorch's build for XPU (its version ends in +xpu)")},
+              .how_to_get = as_key("install PyTorch's build for XPU (its version ends in +xpu)"),
+              .library = "/libtorch_xpu"},
     .removed_variables = renumber_intel,
     .variable_beginnings = variables_intel,
     .used_is_sum_because = as_key("its driver tells used memory to CAP_PERFMON alone, and what all "
@@ -190,6 +198,7 @@ inline constexpr std::array<std::string_view, 3> further_ascend = {
 inline constexpr std::array<Name, 2> files_ascend = {"/dev/davinci", "/dev/vdavinci"};
 inline constexpr std::array<Setting, 1> hiding_ascend = {{{"ASCEND_RT_VISIBLE_DEVICES", "-1"}}};
 
+inline constexpr std::array<Name, 2> log_ascend = {"davinci", "ascend"};
 inline constexpr std::array<Name, 1> numbered_ascend = {"/dev/davinci"};
 
 // Behind CANN's and HCCL's, torch_npu's own.
@@ -207,6 +216,7 @@ inline constexpr DeviceKindFacts ascend{
     .driver_file = "/dev/davinci_manager",
     .log_advice = as_key("look at npu-smi info and the kernel log; a device that hangs may need a "
                          "reset or a reboot"),
+    .log_words = log_ascend,
     .visible_variable = "ASCEND_RT_VISIBLE_DEVICES",
     .file_beginnings = files_ascend,
     .hiding = hiding_ascend,
@@ -217,7 +227,8 @@ inline constexpr DeviceKindFacts ascend{
     .word = "ascend",
     .torch = {.device_type = "npu",
               .package = "torch_npu",
-              .how_to_get = as_key("install torch_npu of the same version as torch")},
+              .how_to_get = as_key("install torch_npu of the same version as torch"),
+              .library = "/libtorch_npu"},
     .variable_beginnings = variables_ascend,
     .idle_memory = Bytes{std::uint64_t{4} << 30U},  // 3.1 to 3.4 GB of an idle 910B
     .further_files = further_ascend,
@@ -245,6 +256,7 @@ constexpr DeviceKindFacts presence(DeviceKind kind, std::string_view name, std::
           .may_be_presence = true};
 }
 
+inline constexpr std::array<Name, 3> log_hygon = {"hycu", "hydcu", "kfd"};
 inline constexpr std::array<Name, 3> files_hygon = {"/dev/kfd", "/dev/mkfd", "/dev/dri/"};
 inline constexpr std::array<Name, 1> files_cambricon = {"/dev/cambricon"};
 inline constexpr std::array<Name, 1> numbered_cambricon = {"/dev/cambricon_dev"};
@@ -269,6 +281,7 @@ constexpr DeviceKindFacts hygon() {
       presence(DeviceKind::hygon_dcu, "hygon-dcu", "Hygon", "hygon", "ROCR_VISIBLE_DEVICES",
                files_hygon, numbered_of_drm, hiding_amd);
   facts.source = "hycu";
+  facts.log_words = log_hygon;
   facts.runtime = Runtime::rocm;
   facts.runtime_name = "ROCm";
   facts.list_syntax = amd.list_syntax;

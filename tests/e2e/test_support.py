@@ -84,6 +84,7 @@ def test_other_makers_variables_and_kernel_lines_are_in_it(driver_of, tmp_path):
     [asked] = re.findall(r"asked: -k .*--grep=(\S+)", done.stdout)
     for line, is_one in (("amdgpu 0000:03:00.0: GPU reset begin!", True), ("xe 0000:03:00.0: [drm] GT0: reset", True),
                          ("NVRM: Xid (PCI:0000:3b:00): 79", True), ("drv_davinci_intf: open", True),
+                         ("hycu 0000:05:00.0: GPU fault detected", True),
                          ("usb 1-1: new device executes", False)):  # fmt: skip
         assert bool(re.search(asked, line)) == is_one, line
 

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -72,11 +71,10 @@ void read_status(const std::string& path, ProcessCounters& counters) {
 }
 
 bool is_cpu_build(std::string_view maps, const DeviceKindFacts& kind) {
-  constexpr std::array<std::string_view, 4> computing = {"/libtorch_cuda", "/libtorch_hip",
-                                                         "/libtorch_xpu", "/libtorch_npu"};
-  const auto has = [&](std::string_view name) { return maps.contains(name); };
-  const bool has_package = !kind.torch.package.empty() && has(kind.torch.package);
-  return has("/libtorch_cpu") && !has_package && std::ranges::none_of(computing, has);
+  const auto has = [&](std::string_view name) { return !name.empty() && maps.contains(name); };
+  const bool computes = std::ranges::any_of(
+      device_kinds(), [&](const DeviceKindFacts& facts) { return has(facts.torch.library); });
+  return maps.contains("/libtorch_cpu") && !has(kind.torch.package) && !computes;
 }
 
 /// Whether this variable hides every device of the kind from the process. Behind the kind's second
