@@ -36,6 +36,13 @@ std::optional<Heat> heat_of(const Device& device) {
   return std::max(read, told.value_or(Heat::normal));
 }
 
+Wanted wanted_by_heat() {
+  using D = Device;
+  Wanted wanted;
+  wanted.add<&D::temperature, &D::temperature_slowdown, &D::throttle_reasons>();
+  return wanted.add(Detail::temperature_limit_margin).add(Detail::temperature_slowdown_margin);
+}
+
 std::string_view name_of(Heat heat) {
   switch (heat) {
     case Heat::normal:

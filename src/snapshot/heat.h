@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "snapshot/device.h"
+#include "snapshot/wanted.h"
 
 namespace berth {
 
@@ -12,6 +13,8 @@ namespace berth {
 /// word; nothing: neither is known.
 enum class Heat { normal, warm, hot };
 [[nodiscard]] std::optional<Heat> heat_of(const Device& device);
+/// What it follows from.
+[[nodiscard]] Wanted wanted_by_heat();
 [[nodiscard]] std::string_view name_of(Heat heat);
 /// How many degrees it may still get warmer before it does; 0 or less: it does. Nothing: it tells
 /// no temperature or no limit of its own.

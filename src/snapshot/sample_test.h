@@ -46,13 +46,14 @@ inline Device full_device(std::string id) {
 
 /// Each has a value below: so the tests find one that walk() forgets (snapshot/walk.cc).
 static_assert(
-    all_counted<Members<Snapshot, 14>, Members<Host, 6>, Members<VendorSoftware, 3>,
-                Members<ExcludedDevice, 2>, Members<GpuProcess, 12>, Members<HostProcess, 15>,
-                Members<Enclosure, 6>, Members<DeviceFiles, 2>, Members<DeviceFileHolder, 2>,
-                Members<Claim, 14>, Members<ClaimedDevice, 2>, Members<Waiter, 15>,
-                Members<XidEvent, 7>, Members<SourceReport, 2>, Members<Problem, 5>,
-                Members<Partition, 2>, Members<RetiredPage, 3>, Members<AccountedProcess, 6>,
-                Members<SupportedClocks, 2>, Members<NvLink, 4>, Members<UtilizationSample, 2>>);
+    all_counted<Members<Snapshot, 14>, Members<Device, 69>, Members<Host, 6>,
+                Members<VendorSoftware, 3>, Members<ExcludedDevice, 2>, Members<GpuProcess, 12>,
+                Members<HostProcess, 15>, Members<Enclosure, 6>, Members<DeviceFiles, 2>,
+                Members<DeviceFileHolder, 2>, Members<Claim, 14>, Members<ClaimedDevice, 2>,
+                Members<Waiter, 15>, Members<XidEvent, 7>, Members<SourceReport, 2>,
+                Members<Problem, 5>, Members<Partition, 2>, Members<RetiredPage, 3>,
+                Members<AccountedProcess, 6>, Members<SupportedClocks, 2>, Members<NvLink, 4>,
+                Members<UtilizationSample, 2>>);
 
 inline Snapshot full_snapshot() {
   Snapshot snapshot;

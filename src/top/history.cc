@@ -13,9 +13,10 @@ constexpr double bytes_per_gib = 1024.0 * 1024 * 1024;
 constexpr std::int64_t remembered_ms = 30'000;
 constexpr std::int64_t most_missed = 600;
 
-std::optional<float> plain_percent(const Reading<Percent>& reading) {
-  if (!reading.get() || !std::isfinite(reading.get()->count())) return std::nullopt;
-  return static_cast<float>(reading.get()->count());
+std::optional<float> point_of(const berth::Cell& cell) {
+  const auto number = plain_number(cell);
+  return number && std::isfinite(*number) ? std::optional(static_cast<float>(*number))
+                                          : std::nullopt;
 }
 
 /// Nothing: no time has passed, or the counter went back.
@@ -107,7 +108,7 @@ DevicesMean mean_of_devices(const Snapshot& snapshot) {
   Aggregate<float> full;
   for (const Device& device : snapshot.devices) {
     if (device.parent) continue;
-    if (const auto load = plain_percent(device.utilization_gpu)) busy.add(*load);
+    if (const auto load = point_of(cell_of(device.utilization_gpu))) busy.add(*load);
     const auto& used = device.memory_used.get();
     const auto& total = device.memory_total.get();
     if (!used || !total || total->count() == 0) continue;
@@ -120,25 +121,26 @@ DevicesMean mean_of_devices(const Snapshot& snapshot) {
   return {mean(busy), mean(full)};
 }
 
-std::optional<float> seen_only(std::size_t which, const Device& device) {
-  if (which == 0) return plain_percent(device.utilization_encoder);
-  if (which == 1) return plain_percent(device.utilization_decoder);
-  if (which == 2) return plain_percent(device.fan_speed);
-  const auto& clock = device.clock_sm.get();
-  return clock ? std::optional(static_cast<float>(clock->count())) : std::nullopt;
+std::optional<float> seen_now(std::string_view key, const Device& device) {
+  static const Snapshot nothing_else;
+  return point_of(find_field(key)->read(device, nothing_else));
+}
+
+const Series& DeviceHistory::of(std::string_view key) const {
+  const auto* one = std::ranges::find(seen_only, key);
+  if (one == seen_only.end()) return series_.at(place_of_recorded(key));
+  return seen_only_.at(static_cast<std::size_t>(one - seen_only.begin()));
 }
 
 void DeviceHistory::add(const Device* device) {
   for (std::size_t i = 0; i < seen_only_.size(); ++i) {
-    seen_only_[i].add(device != nullptr ? seen_only(i, *device) : std::nullopt);
+    seen_only_[i].add(device != nullptr ? seen_now(seen_only[i], *device) : std::nullopt);
   }
   const DeviceSample sample = device != nullptr ? sample_of(*device) : DeviceSample{};
   for (std::size_t i = 0; i < recorded_readings.size(); ++i) {
     const RecordedReading& reading = recorded_readings[i];
     if (!reading.is_drawn(Drawn::live)) continue;
-    const auto number = plain_number(reading.read(sample));
-    const bool is_there = number && std::isfinite(*number);
-    series_[i].add(is_there ? std::optional(static_cast<float>(*number)) : std::nullopt);
+    series_[i].add(point_of(reading.read(sample)));
   }
 }
 
@@ -210,7 +212,7 @@ void History::add_processes(const Snapshot& snapshot) {
     history.memory.add(memory ? std::optional(static_cast<float>(
                                     static_cast<double>(memory->count()) / bytes_per_gib))
                               : std::nullopt);
-    history.sm.add(plain_percent(use.utilization_sm));
+    history.sm.add(point_of(cell_of(use.utilization_sm)));
     const auto share = cpu_.of(id);
     history.cpu.add(share ? std::optional(static_cast<float>(*share)) : std::nullopt);
     history.seen = snapshot.taken;

@@ -2,6 +2,7 @@
 // History: what devices and processes did while somebody watched, in rings. A column of a chart
 // covers all its samples. So no spike and no gap is lost on a screen narrower than the time shown.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <map>
@@ -38,26 +39,26 @@ class Series {
   std::vector<std::optional<float>> values_;
 };
 
-/// Readings that nobody records and that are charted here. In this order: encoder, decoder, fan in
-/// percent, the SM clock in MHz.
-inline constexpr std::size_t seen_only_count = 4;
-[[nodiscard]] std::optional<float> seen_only(std::size_t which, const Device& device);
+/// Fields that are charted here and drawn live nowhere else.
+inline constexpr std::array<std::string_view, 4> seen_only = {
+    "utilization_encoder_percent", "utilization_decoder_percent", "fan_speed_percent",
+    "clock_sm_megahertz"};
+static_assert(std::ranges::none_of(seen_only, [](std::string_view key) {
+  const std::size_t place = place_of_recorded(key);
+  return place < recorded_readings.size() && recorded_readings[place].is_drawn(Drawn::live);
+}));
+/// In the field's unit. Nothing: absent, or no number.
+[[nodiscard]] std::optional<float> seen_now(std::string_view key, const Device& device);
 
-/// Each recorded reading that is drawn live, in the unit of its field.
+/// Each recorded reading that is drawn live, and those that are seen here only.
 class DeviceHistory {
  public:
   /// Null: the device was not there.
   void add(const Device* device);
-  [[nodiscard]] const Series& of(std::string_view key) const {
-    return series_.at(place_of_recorded(key));
-  }
-
-  [[nodiscard]] const Series& of(std::size_t which_seen_only) const {
-    return seen_only_.at(which_seen_only);
-  }
+  [[nodiscard]] const Series& of(std::string_view key) const;
 
  private:
-  std::array<Series, seen_only_count> seen_only_;
+  std::array<Series, seen_only.size()> seen_only_;
   std::array<Series, recorded_readings.size()> series_;  // of those that are not: empty
 };
 

@@ -300,8 +300,9 @@ constexpr auto live_charts = std::to_array<LiveChart>({
 static_assert(has_all_drawn(Drawn::live, live_charts, &LiveChart::reading),
               "each reading that is drawn live has a chart, and no other has one");
 
-/// A chart of a reading that nobody records; chosen one at a time.
+/// A chart of what is seen here only; chosen one at a time.
 struct SeenOnlyChart {
+  std::string_view reading;
   std::string_view title;  // a key of the catalogue
   Tone tone;
   std::string (*value)(float);
@@ -309,21 +310,23 @@ struct SeenOnlyChart {
 };
 std::string percent_value(float value) { return percent_text(Percent(value)); }
 constexpr auto seen_only_charts = std::to_array<SeenOnlyChart>({
-    {as_key("encoder"), Tone::chart_utilization, percent_value, 100.0F},
-    {as_key("decoder"), Tone::chart_utilization, percent_value, 100.0F},
-    {as_key("fan"), Tone::chart_temperature, percent_value, 100.0F},
-    {as_key("SM clock"), Tone::chart_power,
+    {"utilization_encoder_percent", as_key("encoder"), Tone::chart_utilization, percent_value,
+     100.0F},
+    {"utilization_decoder_percent", as_key("decoder"), Tone::chart_utilization, percent_value,
+     100.0F},
+    {"fan_speed_percent", as_key("fan"), Tone::chart_temperature, percent_value, 100.0F},
+    {"clock_sm_megahertz", as_key("SM clock"), Tone::chart_power,
      [](float value) { return berth::clock_text(Megahertz(static_cast<std::uint64_t>(value))); },
      std::nullopt},
 });
-static_assert(seen_only_charts.size() == seen_only_count);
+static_assert(std::ranges::equal(seen_only_charts, seen_only, {}, &SeenOnlyChart::reading));
 static_assert(live_charts.size() + seen_only_charts.size() == chart_count);
 
 Painter::Plot seen_only_plot(const Painter& painter, const Device& device, std::size_t which) {
   const SeenOnlyChart& chart = seen_only_charts.at(which);
   const DeviceHistory* history = painter.history.device(device.id);
-  const auto now = seen_only(which, device);
-  const Series* series = history != nullptr && now ? &history->of(which) : nullptr;
+  const auto now = seen_now(chart.reading, device);
+  const Series* series = history != nullptr && now ? &history->of(chart.reading) : nullptr;
   const float top = chart.top.value_or(highest_of(series, 1));
   return {std::string(tr(chart.title)),
           now ? chart.value(*now) : std::string(absent_mark(painter.style)),

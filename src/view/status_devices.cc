@@ -190,13 +190,12 @@ Wanted wanted_by_status() {
         Extra::process_owners, Extra::enclosures, Extra::leases}) {
     wanted.add(extra);
   }
-  wanted.add<&D::name, &D::minor_number, &D::temperature, &D::temperature_slowdown,
-             &D::utilization_gpu, &D::utilization_history, &D::memory_used, &D::memory_total,
-             &D::memory_free, &D::memory_reserved, &D::power_draw, &D::power_limit, &D::clock_sm,
-             &D::fan_speed, &D::compute_mode, &D::throttle_reasons, &D::ecc_uncorrected,
-             &D::pcie_generation, &D::pcie_generation_max, &D::pcie_width, &D::pcie_width_max>();
-  wanted.add(Detail::temperature_limit_margin).add(Detail::temperature_slowdown_margin);
-  return wanted.add(Detail::ecc_sram_threshold_exceeded);
+  wanted
+      .add<&D::name, &D::minor_number, &D::utilization_gpu, &D::utilization_history,
+           &D::memory_used, &D::memory_total, &D::memory_free, &D::memory_reserved, &D::power_draw,
+           &D::power_limit, &D::clock_sm, &D::fan_speed, &D::compute_mode, &D::ecc_uncorrected,
+           &D::pcie_generation, &D::pcie_generation_max, &D::pcie_width, &D::pcie_width_max>();
+  return wanted.add(wanted_by_heat()).add(Detail::ecc_sram_threshold_exceeded);
 }
 
 DeviceRow device_row(const Device& device, const SnapshotIndex& index, const std::string& users,
