@@ -1,7 +1,10 @@
 #include "cards/card.h"
 
 #include <array>
+#include <utility>
 #include <vector>
+
+#include "base/check.h"
 
 namespace berth {
 
@@ -13,8 +16,14 @@ std::string_view name_of(MemoryKind kind) {
 
 CardUnits units_of(const Card& card) {
   if (card.has_capability()) return CardUnits::multiprocessors;
-  if (card.maker() == "AMD") return CardUnits::compute_units;
-  return card.maker() == "Intel" ? CardUnits::xe_cores : CardUnits::ai_cores;
+  constexpr auto rows =
+      std::to_array<std::pair<std::string_view, CardUnits>>({{"AMD", CardUnits::compute_units},
+                                                             {"Intel", CardUnits::xe_cores},
+                                                             {"Huawei", CardUnits::ai_cores}});
+  for (const auto& [maker, units] : rows) {
+    if (maker == card.maker()) return units;
+  }
+  BERTH_CHECK(false, "each maker with a table of cards has its row");
 }
 
 std::optional<std::uint64_t> cuda_cores(const Card& card) {

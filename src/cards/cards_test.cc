@@ -47,6 +47,7 @@ const std::map<MemoryKind, std::vector<double>> data_rates = {
 TEST(Cards, EachHasASourceAndWhatEveryCardHas) {
   EXPECT_GE(all_cards().size(), 100U);
   for (const Card& card : all_cards()) {
+    EXPECT_EQ(units_of(card) == CardUnits::multiprocessors, card.has_capability()) << card.name;
     EXPECT_GT(card.source.size(), 20U) << card.name;
     EXPECT_GT(card.multiprocessors, 0) << card.name;
     EXPECT_GT(card.memory_gib, 0) << card.name;
