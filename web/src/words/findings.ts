@@ -54,7 +54,8 @@ export const alert_titles: Record<string, string> = {
   environment_changed: "驱动、CUDA 工具包、内核或设备与之前不同",
 };
 
-// The sentences of src/health and src/alert, as po/zh_CN.po has them (tests/tools/test_tables.py).
+// The sentences of src/health and src/alert, as po/zh_CN.po has them (tests/tools/test_tables.py). "{}" stands for a
+// command.
 export const advices: Record<string, string> = {
   "reboot; if it comes back, look at seating, power and cooling":
     "请重启；若再次出现，请检查插接、供电和散热",
@@ -73,6 +74,9 @@ export const advices: Record<string, string> = {
   "no new jobs on it, then a reset by root or a reboot": "不要再启动新任务，然后由 root 重置或重启机器",
   "ask for its replacement": "请申请更换",
   "berth ps says who has the device open": "berth ps 会显示是谁打开了设备",
+  "berth ps says by what; ask whose it is": "berth ps 列出是什么占用；请联系它的主人",
+  "see the kernel log (sudo dmesg). If it stays silent: once nobody uses it, reset it ({}) or reboot":
+    "请查看内核日志（sudo dmesg）；若仍无响应：等无人使用后重置它（{}）或重启",
   "look at fans, dust and the air of the room": "请检查风扇、积灰和机房通风",
   "look at the power supply and its cables": "请检查电源及其线缆",
   "normal under full load; nvidia-smi -q -d POWER shows whether somebody lowered the limit":
@@ -117,5 +121,11 @@ export function alert_text(alert: Pick<Alert, "rule" | "summary">): string {
 }
 
 export function advice_text(advice: string): string {
-  return language() === "zh" ? (advices[advice] ?? advice) : advice;
+  if (language() !== "zh") return advice;
+  for (const [said, shown] of Object.entries(advices)) {
+    const [before = "", after = null] = said.split("{}");
+    if (after === null ? advice !== said : !advice.startsWith(before) || !advice.endsWith(after)) continue;
+    return shown.replace("{}", () => advice.slice(before.length, advice.length - (after?.length ?? 0)));
+  }
+  return advice;
 }
