@@ -137,7 +137,7 @@ class ExplainVerb final : public Verb {
                              .log_cut = gathered.log && gathered.log->is_cut(),
                              .why_no_log = gathered.why_no_log},
                             findings);
-    if (json_ || !exited_with_0(*found) || found->manifest.given.devices.empty()) return code;
+    if (json_ || !ended_in_order(*found) || found->manifest.given.devices.empty()) return code;
     // The code stays that of the end: the run is over, nothing is lost any more.
     wanted_.follows_the_end = true;
     static_cast<void>(explain_run_bottleneck(context, *found, wanted_));
@@ -183,7 +183,7 @@ class ExplainVerb final : public Verb {
     print(json_
               ? explanation_json(what, findings)
               : render_explanation(what, findings, context.clock().moment(), context.out_uncut()));
-    const bool well = what.run != nullptr && exited_with_0(*what.run);
+    const bool well = what.run != nullptr && ended_in_order(*what.run);
     return well || is_explained(findings) ? exit_code::ok : exit_code::failed;
   }
 

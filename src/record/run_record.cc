@@ -149,9 +149,16 @@ bool is_kept(const RunRecord& run) {
   return lives(run.manifest.keeper);  // where locks cannot be asked
 }
 
+JobEnding ending_of(const RunRecord& run) {
+  if (!run.end || !run.end->known) return JobEnding::unknown;
+  if (run.end->gave_back) return JobEnding::gave_back;
+  return run.end->exit.code == 0 && run.end->exit.signal == 0 ? JobEnding::with_0
+                                                              : JobEnding::badly;
+}
+
 bool ended_well(const RunRecord& run) {
-  return run.state == RunState::ended && run.end && run.end->known && !run.end->gave_back &&
-         run.end->exit == Exit{} && run.end->because.empty();
+  return run.state == RunState::ended && ending_of(run) == JobEnding::with_0 &&
+         run.end->because.empty();
 }
 
 bool was_never_started(const RunRecord& run) {

@@ -210,8 +210,18 @@ struct RunRecord {
   std::vector<Sentence> problems;
 };
 
-/// It has exited with 0, and berth ended nothing of it. Nobody knows that of a program that gave
-/// its devices back and may go on.
+/// How the job itself ended. `unknown`: it has not, or nobody can say. `gave_back`: a program gave
+/// back devices that it had leased itself, and may go on.
+enum class JobEnding { unknown, gave_back, with_0, badly };
+[[nodiscard]] JobEnding ending_of(const RunRecord& run);
+[[nodiscard]] inline bool has_failed(const RunRecord& run) {
+  return ending_of(run) == JobEnding::badly;
+}
+/// Nothing went wrong with the job itself, also where berth ended it.
+[[nodiscard]] inline bool ended_in_order(const RunRecord& run) {
+  return ending_of(run) == JobEnding::with_0 || ending_of(run) == JobEnding::gave_back;
+}
+/// It has exited with 0, and berth ended nothing of it.
 [[nodiscard]] bool ended_well(const RunRecord& run);
 /// It waited for a device and ended without one: there never was a job.
 [[nodiscard]] bool was_never_started(const RunRecord& run);

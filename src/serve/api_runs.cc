@@ -91,12 +91,6 @@ bool is_given(const Manifest& manifest, std::string_view device) {
   });
 }
 
-/// Whether it is known to have gone wrong, in whatever way.
-bool has_failed(const RunRecord& run) {
-  return run.end && run.end->known && !run.end->gave_back &&
-         (run.end->exit.code != 0 || run.end->exit.signal != 0);
-}
-
 bool RunFilter::matches(const RunRecord& run) const {
   const Manifest& manifest = run.manifest;
   const std::int64_t started = manifest.started.unix_ms;

@@ -36,9 +36,12 @@ std::string heading(const Explained& what, const Moment& now, const Style& style
 }
 
 std::string nothing_found(const Explained& what, const Style& style) {
-  if (what.run != nullptr && exited_with_0(*what.run)) {
-    return wrapped("", own(tr("It ended well: there is nothing to explain."), style), 2, style,
-                   Paint::green);
+  if (what.run != nullptr && ended_in_order(*what.run)) {
+    const std::string_view told =
+        ending_of(*what.run) == JobEnding::gave_back
+            ? tr("It gave its devices back itself: there is nothing to explain.")
+            : tr("It ended well: there is nothing to explain.");
+    return wrapped("", own(told, style), 2, style, Paint::green);
   }
   if (what.run == nullptr) {
     return wrapped("", own(tr("No error that berth knows stands in this log."), style), 2, style);
@@ -52,7 +55,7 @@ std::string render_explanation(const Explained& what, const Findings& findings, 
                                const Style& style) {
   std::string text = heading(what, now, style);
   text += findings.empty() ? nothing_found(what, style) : render_findings(findings, style);
-  const bool well = what.run != nullptr && exited_with_0(*what.run);
+  const bool well = what.run != nullptr && ended_in_order(*what.run);
   if (!what.why_no_log.empty() && !well) {
     text += "\n" + warning_line(own(what.why_no_log, style), style);
   }
@@ -71,7 +74,9 @@ std::string explanation_json(const Explained& what, const Findings& findings) {
   if (what.run != nullptr) {
     run = what.run->manifest.id;
     simulated = what.run->manifest.given.simulated;
-    if (what.run->state != RunState::running) well = exited_with_0(*what.run);
+    const JobEnding ending = ending_of(*what.run);
+    const bool is_told = what.run->state != RunState::running && ending != JobEnding::gave_back;
+    if (is_told) well = ending == JobEnding::with_0;
   }
   return write_json(JsonLayout::indented,
                     [&](Archive& archive) {

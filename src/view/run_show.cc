@@ -331,13 +331,12 @@ std::string render_run(const RunRecord& run, const RunDetails& details, const Mo
         .add("  ");
   }
   first.add(outside(run.manifest.id, style), Paint::bold).add("  ");
-  const bool known = run.end && run.end->known;
-  const bool well = known && run.end->exit.signal == 0 && run.end->exit.code == 0;
-  const bool badly = known && !well;
   std::string state = state_text(run);
   const auto took = lasted(run, now);
   if (run.end && took) state += " " + trf("after {}", short_duration(*took));
-  const Paint paint = well ? Paint::green : badly ? Paint::red : Paint::yellow;
+  const Paint paint = ended_in_order(run) ? Paint::green
+                      : has_failed(run)   ? Paint::red
+                                          : Paint::yellow;
   state = own(state, style);
   const int room = style.width - first.width();
   std::string text;

@@ -22,7 +22,7 @@ std::string last_mark(const RunRecord& run) {
 
 /// For programs: the exit code as a shell has it; empty: it has not ended, or nobody knows how.
 std::string exit_text(const RunRecord& run) {
-  const bool is_known = run.end && run.end->known && !run.end->gave_back;
+  const bool is_known = ending_of(run) == JobEnding::with_0 || has_failed(run);
   return is_known ? std::to_string(shell_exit_code(run.end->exit)) : std::string();
 }
 

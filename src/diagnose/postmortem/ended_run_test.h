@@ -50,7 +50,7 @@ inline bool is_in_row(const PostmortemRule& rule, const Finding& finding) {
 /// Every cause by its rule, each with evidence.
 inline std::vector<std::string> causes_of(const PostmortemEvidence& evidence) {
   for (const PostmortemRule& rule : postmortem_rules()) {
-    if (exited_with_0(evidence.run)) break;
+    if (ended_in_order(evidence.run)) break;
     for (const Finding& finding : rule.find(evidence)) {
       EXPECT_TRUE(is_in_row(rule, finding)) << finding.rule << ": not in its rule's row";
     }

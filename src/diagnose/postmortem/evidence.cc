@@ -9,12 +9,6 @@
 
 namespace berth {
 
-bool has_failed(const RunRecord& run) {
-  return run.end && run.end->known && (run.end->exit.signal != 0 || run.end->exit.code != 0);
-}
-
-bool exited_with_0(const RunRecord& run) { return run.end && run.end->known && !has_failed(run); }
-
 bool was_ended_on_purpose(const PostmortemEvidence& evidence) {
   const RunRecord& run = evidence.run;
   if (!run.end || !run.end->known || run.end->because == end_cause::gpu_fault) return false;

@@ -40,11 +40,6 @@ struct PostmortemEvidence {
   std::optional<RunRanks> ranks = {};
 };
 
-/// It has ended, and not with 0.
-[[nodiscard]] bool has_failed(const RunRecord& run);
-/// It has ended with 0, also where berth ended it. If its end is not known, neither is true.
-[[nodiscard]] bool exited_with_0(const RunRecord& run);
-
 /// Whether somebody, or its time limit, ended it: what was wrong with its devices by then did not.
 [[nodiscard]] bool was_ended_on_purpose(const PostmortemEvidence& evidence);
 

@@ -62,7 +62,7 @@ const std::vector<PostmortemRule>& postmortem_rules() {
 
 Findings explain_postmortem(const PostmortemEvidence& evidence) {
   Findings findings;
-  if (exited_with_0(evidence.run)) return findings;
+  if (ended_in_order(evidence.run)) return findings;
   const bool never_started = was_never_started(evidence.run);
   const bool on_purpose = was_ended_on_purpose(evidence);
   Findings remarks;

@@ -27,6 +27,17 @@ TEST(Postmortem, OfARunThatEndedWellNothingIsSaid) {
               IsEmpty());
 }
 
+TEST(Postmortem, OfAProgramThatGaveItsDevicesBackNobodySaysHowItEnded) {
+  RunRecord run = ended_run({.code = 1});  // whatever stands there
+  run.end->gave_back = true;
+  const LogText log("ValueError: Expected a cuda device, but got: cpu\n");
+  EXPECT_THAT(causes_of({.run = run, .log = &log}), IsEmpty());
+  EXPECT_EQ(ending_of(run), JobEnding::gave_back);
+  EXPECT_TRUE(ended_in_order(run));
+  EXPECT_FALSE(has_failed(run));
+  EXPECT_FALSE(ended_well(run));
+}
+
 TEST(Postmortem, AnExitCodeAloneIsNoCause) {
   const RunRecord run = ended_run({.code = 1});
   EXPECT_THAT(causes_of({.run = run}), IsEmpty());
