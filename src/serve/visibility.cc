@@ -4,11 +4,16 @@
 #include <cctype>
 #include <map>
 
+#include "base/member_count.h"
 #include "base/sentence.h"
 
 namespace berth::serve {
 
 namespace {
+
+/// A further member is seen by all who see the rest, unless it is taken away below.
+static_assert(all_counted<Members<Snapshot, 14>, Members<GpuProcess, 12>, Members<HostProcess, 15>,
+                          Members<Claim, 14>, Members<Waiter, 15>, Members<XidEvent, 7>>);
 
 void hide_user(Reading<std::string>& user) { user = Absent::no_permission; }
 
