@@ -1,7 +1,7 @@
 #pragma once
 // Context: what the program was started with — environment, terminal, language, sources — read
-// once, here, and handed to the verbs. Nothing outside app/ looks at the environment or the
-// terminal.
+// once, here, and handed to the verbs. Else only libberth, a guest in programs, reads an
+// environment.
 
 #include <memory>
 #include <optional>

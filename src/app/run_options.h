@@ -16,13 +16,12 @@
 
 namespace berth {
 
-// The flags of a job (place/job_spec.h), which `berth pick` and `berth run` share.
-
 class Context;
 
 /// `berth pick` claims nothing, and so has no place in the queue to wait in.
 enum class MayWait { yes, no };
 
+/// The flags of a job (place/job_spec.h), which `berth pick` and `berth run` share.
 class RequestOptions {
  public:
   void declare(Options& options, MayWait may_wait);

@@ -1,6 +1,6 @@
 #pragma once
-// A verb of the command line: `berth NAME …`. Each lives in its own verb_NAME.cc and only wires. It
-// takes the options, makes one call into the library that does the work, and prints the answer.
+// A verb of the command line: `berth NAME …`. Each lives in a verb_NAME.cc, near kin in one. It
+// takes the options, calls the library that does the work, and prints the answer.
 
 #include <memory>
 #include <optional>

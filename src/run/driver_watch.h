@@ -41,7 +41,6 @@ class DriverWatch {
 // nothing of the devices and stay in doubt, however long they last. Examples: our probe process
 // died, the library or the module is being exchanged, files or memory are short. Or a container
 // lost its access. A job that has its devices open goes on through all of that.
-// its access. A job that has its devices open goes on through all of that.
 
 struct SilenceNews {
   std::vector<Note> events;       // "driver_silent", "driver_answers"

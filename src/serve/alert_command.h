@@ -1,7 +1,7 @@
 #pragma once
-// Runs a command that is told of an alert. It has no shell, a text on its stdin, and a limited
-// time. A small process of ours stands above it and adopts whatever it leaves behind. It ends all
-// of that when the time is over. It dies with the server.
+// Runs a command for the server: one that is told of an alert, a reservation's, a limit's. It has
+// no shell, a text on its stdin, and a limited time, also where the server ends before. A small
+// process of ours stands above it, adopts whatever it leaves, and ends that when the time is over.
 
 #include <functional>
 #include <string>

@@ -11,7 +11,7 @@ namespace berth {
 /// "GPU 3"; of what bears no number, or its card's (an instance of MIG), the id. The id is what the
 /// driver said: its printer escapes it.
 [[nodiscard]] std::string name_for_people(const Device& device);
-/// "3", an instance of MIG's own too; of what bears no number the id.
+/// "3", of an instance of MIG its card's; of what bears no number the id.
 [[nodiscard]] std::string index_or_id(const Device& device);
 
 /// "NVIDIA GeForce RTX 3090" → "GeForce RTX 3090".

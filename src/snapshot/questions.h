@@ -1,6 +1,6 @@
 #pragma once
 // Pure questions of a snapshot, asked by placement, views and diagnosis alike: a state has one
-// meaning. Alerts, idleness and accounting have limits of their own for how little is no work.
+// meaning. Accounting alone has a limit of its own for how little is no work (usage_meter.h).
 
 #include <cstddef>
 #include <optional>
