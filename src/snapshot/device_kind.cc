@@ -134,6 +134,22 @@ std::optional<std::vector<std::string>> files_for_container(
   return files;
 }
 
+Reading<std::uint64_t> card_file_number(const Device& device) {
+  const bool is_known = !facts_of(device.kind).card_file.empty();
+  return is_known ? device.minor_number : Reading<std::uint64_t>(Absent::unsupported);
+}
+
+std::optional<CardFile> card_file_of(std::string_view path) {
+  for (const DeviceKindFacts& facts : kinds) {
+    if (facts.card_file.empty() || !path.starts_with(facts.card_file)) continue;
+    // "/dev/nvidiactl" has no number.
+    if (const auto minor = parse_unsigned(path.substr(facts.card_file.size()))) {
+      return CardFile{facts.card_file, *minor};
+    }
+  }
+  return std::nullopt;
+}
+
 std::span<const std::string_view> choosing_variables() {
   return std::span(kind_rows::choosing.entries).first(kind_rows::choosing.count);
 }

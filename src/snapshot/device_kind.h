@@ -158,6 +158,15 @@ struct DeviceKindFacts {
 [[nodiscard]] std::string log_expression();
 [[nodiscard]] std::optional<Runtime> runtime_of_vendor(std::string_view vendor);
 
+/// N of its own file, "/dev/nvidiaN"; unsupported: what such files are called is not known.
+[[nodiscard]] Reading<std::uint64_t> card_file_number(const Device& device);
+/// A path that is some card's own file; nothing: another file.
+struct CardFile {
+  std::string_view beginning;  // DeviceKindFacts::card_file
+  std::uint64_t minor = 0;
+};
+[[nodiscard]] std::optional<CardFile> card_file_of(std::string_view path);
+
 /// The variables by which a program chooses its devices, all kinds together.
 [[nodiscard]] std::span<const std::string_view> choosing_variables();
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 
 namespace berth {
@@ -40,6 +41,24 @@ TEST(DeviceKind, ThePythonPackageKnowsWhatPytorchComputesOnAndWhatHidesIt) {
     }
   }
   EXPECT_GT(known, 4);
+}
+
+TEST(DeviceKind, ACardsOwnFileIsKnownByItsPath) {
+  for (const auto& [path, beginning] :
+       std::map<std::string_view, std::string_view>{{"/dev/nvidia12", "/dev/nvidia"},
+                                                    {"/dev/dri/renderD12", "/dev/dri/renderD"},
+                                                    {"/dev/davinci12", "/dev/davinci"},
+                                                    {"/dev/iluvatar12", "/dev/iluvatar"}}) {
+    const auto file = card_file_of(path);
+    ASSERT_TRUE(file) << path;
+    EXPECT_EQ(file->minor, 12U) << path;
+    EXPECT_EQ(file->beginning, beginning) << path;
+  }
+  for (const std::string_view other :
+       {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia", "/dev/dri/card1", "/dev/null",
+        "/dev/davinci_manager", "socket:[1]"}) {
+    EXPECT_FALSE(card_file_of(other)) << other;
+  }
 }
 
 TEST(DeviceKind, TheKernelLogIsSearchedForEachDriverOnce) {

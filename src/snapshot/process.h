@@ -90,7 +90,10 @@ struct HostProcess {
 /// A process that has a device's file open, whether the driver lists it there or not.
 struct DeviceFileHolder {
   pid_t pid = 0;
-  std::uint64_t minor = 0;  // N of /dev/nvidiaN
+  std::uint64_t minor = 0;
+  /// What stands before it in the file's path (DeviceKindFacts::card_file). Empty: what the
+  /// unnamed vendor has there, as formats had its alone.
+  std::string card_file = {};
   friend auto operator<=>(const DeviceFileHolder&, const DeviceFileHolder&) = default;
 };
 

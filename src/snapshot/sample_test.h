@@ -49,7 +49,7 @@ static_assert(
     all_counted<Members<Snapshot, 14>, Members<Device, 69>, Members<Host, 6>,
                 Members<VendorSoftware, 3>, Members<ExcludedDevice, 2>, Members<GpuProcess, 12>,
                 Members<HostProcess, 15>, Members<Enclosure, 6>, Members<DeviceFiles, 2>,
-                Members<DeviceFileHolder, 2>, Members<Claim, 14>, Members<ClaimedDevice, 2>,
+                Members<DeviceFileHolder, 3>, Members<Claim, 14>, Members<ClaimedDevice, 2>,
                 Members<Waiter, 15>, Members<XidEvent, 7>, Members<SourceReport, 2>,
                 Members<Problem, 5>, Members<Partition, 2>, Members<RetiredPage, 3>,
                 Members<AccountedProcess, 6>, Members<SupportedClocks, 2>, Members<NvLink, 4>,

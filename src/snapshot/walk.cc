@@ -278,6 +278,7 @@ void walk_asked(Archive& archive, HostProcess& process) {
 void walk(Archive& archive, DeviceFileHolder& holder) {
   archive.member("pid", holder.pid, Form::required);
   archive.member("minor_number", holder.minor, Form::required);
+  archive.member("card_file", holder.card_file, Form::sparse);
 }
 
 void walk(Archive& archive, DeviceFiles& files) {

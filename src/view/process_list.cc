@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/tr.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/process.h"
 #include "snapshot/questions.h"
 #include "view/process_rows.h"
@@ -273,10 +274,9 @@ std::string unknown_holders(const Device& device, const Snapshot& snapshot, bool
         tr("the server is simulated: there is no device file that somebody could have open"));
   }
   if (!files.get()) return trf("who has it open was not found out: {}", reason_text(files.why()));
-  if (!device.minor_number.get()) {
+  if (const auto number = card_file_number(device); !number.get()) {
     return trf("who has it open was not found out: {}",
-               trf("the number of its device file is not known ({})",
-                   reason_text(device.minor_number.why())));
+               trf("the number of its device file is not known ({})", reason_text(number.why())));
   }
   const Reading<std::uint64_t>& unreadable = files.get()->unreadable;
   if (!unreadable.get() && unreadable.why() == Absent::no_permission) {

@@ -2,6 +2,7 @@
 // device.
 
 #include "base/json_archive.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 #include "snapshot/walk.h"
 #include "view/process_rows.h"
@@ -19,7 +20,7 @@ std::optional<HostProcess> process_with(pid_t pid, const Snapshot& snapshot) {
 void write_holders(Archive& archive, const Device& device, const std::vector<pid_t>& pids,
                    const Snapshot& snapshot) {
   constexpr std::string_view key = "has_device_open";
-  if (!snapshot.device_files.get() || !device.minor_number.get()) {
+  if (!snapshot.device_files.get() || !card_file_number(device).get()) {
     return archive.derived(key, std::optional<std::string>());
   }
   archive.derived_list(key, pids, [&](pid_t pid) {

@@ -12,6 +12,7 @@ namespace berth {
 namespace {
 
 using namespace literals;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -185,6 +186,25 @@ TEST(ProcessList, MemoryOfNobodyNamesWhoHasTheDeviceOpen) {
   EXPECT_THAT(text, HasSubstr("777 (alice) has the device open: jupyter-lab"));
   host.device_files = DeviceFiles{.holders = {}, .unreadable = 12};
   EXPECT_THAT(render_process_list(host, {.width = 120}), HasSubstr("12 processes could not"));
+}
+
+TEST(ProcessList, TheFileOfAnotherMakersCardOfTheSameNumberIsNotIts) {
+  constexpr const char* verdict = "nobody has it open: the driver has not given it back";
+  Snapshot host = example::server();
+  host.host.process_view = std::string("whole");
+  Device& held = host.devices[4];
+  held.minor_number = std::uint64_t{6};
+  held.kind = DeviceKind::amd_gpu;
+  parent(host, 777, "jupyter-lab");
+  const auto told = [&](const std::string& card_file) {
+    host.device_files = DeviceFiles{.holders = {{777, 6, card_file}}, .unreadable = 0};
+    return render_process_list(host, {.width = 120});
+  };
+  EXPECT_THAT(told("/dev/dri/renderD"), HasSubstr("777 (alice) has the device open"));
+  EXPECT_THAT(told(""), HasSubstr(verdict)) << "that is an NVIDIA card's";
+  held.kind = DeviceKind::tenstorrent;
+  EXPECT_THAT(told(""),
+              AllOf(HasSubstr("who has it open was not found out"), Not(HasSubstr(verdict))));
 }
 
 TEST(ProcessList, WhereNobodyCouldLookNobodyIsNotSaidToHaveItOpen) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/tr.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -16,10 +17,13 @@ constexpr Bytes worth_a_search{std::uint64_t{256} << 20};
 std::vector<pid_t> unlisted_holders(const Device& device, const SnapshotIndex& index) {
   std::vector<pid_t> holders;
   const Reading<DeviceFiles>& files = index.snapshot().device_files;
-  if (!files.get() || !device.minor_number.get()) return holders;
+  const auto number = card_file_number(device);
+  if (!files.get() || !number.get()) return holders;
   const auto& listed = index.processes_on(device.parent.value_or(device.id));
   for (const DeviceFileHolder& one : files.get()->holders) {
-    if (one.minor != *device.minor_number.get()) continue;
+    const std::string_view card_file =
+        one.card_file.empty() ? facts_of(unnamed_vendor).card_file : one.card_file;
+    if (one.minor != *number.get() || card_file != facts_of(device.kind).card_file) continue;
     const bool known = std::any_of(listed.begin(), listed.end(),
                                    [&](const GpuProcess* use) { return use->pid == one.pid; });
     if (!known) holders.push_back(one.pid);

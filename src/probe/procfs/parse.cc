@@ -36,12 +36,6 @@ std::optional<std::uint64_t> parse_context_switches(std::string_view text) {
   return sum;
 }
 
-std::optional<std::uint64_t> device_minor(std::string_view target) {
-  constexpr std::string_view beginning = "/dev/nvidia";
-  if (!target.starts_with(beginning)) return std::nullopt;
-  return parse_unsigned(target.substr(beginning.size()));  // "/dev/nvidiactl" has no number
-}
-
 std::optional<std::int64_t> parse_boot_time(std::string_view text) {
   constexpr std::string_view key = "btime ";
   const std::size_t at = text.starts_with(key) ? 0 : text.find("\nbtime ");

@@ -30,9 +30,6 @@ namespace berth::procfs {
 /// How often the kernel took the processor from it and gave it back, in /proc/PID/status.
 [[nodiscard]] std::optional<std::uint64_t> parse_context_switches(std::string_view text);
 
-/// N of "/dev/nvidiaN", the target of a file descriptor; nothing: another file.
-[[nodiscard]] std::optional<std::uint64_t> device_minor(std::string_view target);
-
 /// A record of /dev/kmsg: "priority,sequence,microseconds since boot,flags;text".
 struct KernelMessage {
   std::int64_t boot_us = 0;

@@ -147,13 +147,5 @@ TEST(ParseKernelMessage, TakesTimeAndLine) {
     EXPECT_FALSE(parse_kernel_message(text)) << text;
   }
 }
-TEST(DeviceMinor, IsTheNumberOfADeviceFile) {
-  EXPECT_EQ(device_minor("/dev/nvidia12"), 12U);
-  for (const std::string_view other :
-       {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia", "/dev/null", "socket:[1]"}) {
-    EXPECT_FALSE(device_minor(other)) << other;
-  }
-}
-
 }  // namespace
 }  // namespace berth::procfs

@@ -13,6 +13,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "base/user_name.h"
+#include "snapshot/device_kind.h"
 #include "snapshot/questions.h"
 
 namespace berth {
@@ -213,7 +214,10 @@ bool ProcfsProbe::has_open(pid_t pid, const Device* device) const {
   const auto minor = device != nullptr ? device->minor_number.get() : std::nullopt;
   return std::ranges::any_of(*files, [&](const OpenFile& file) {
     if (file.path == "/dev/dxg") return true;  // WSL: one file for all devices
-    if (minor) return procfs::device_minor(file.path) == minor;
+    const auto card = card_file_of(file.path);
+    if (minor) {
+      return card && card->minor == *minor && card->beginning == facts_of(device->kind).card_file;
+    }
     return file.path.starts_with("/dev/nvidia");
   });
 }
@@ -268,13 +272,18 @@ Reading<DeviceFiles> ProcfsProbe::device_files() {
     const auto open = open_files_in(path_of(pid, "fd"));
     if (!open && open.error().code() == ErrorCode::no_permission) ++unreadable;
     if (!open) continue;  // else it has ended
-    std::set<std::uint64_t> minors;
     for (const OpenFile& file : *open) {
-      if (const auto minor = procfs::device_minor(file.path)) minors.insert(*minor);
+      const auto card = card_file_of(file.path);
+      if (!card) continue;
+      const bool is_unnamed = card->beginning == facts_of(unnamed_vendor).card_file;
+      files.holders.push_back({.pid = pid,
+                               .minor = card->minor,
+                               .card_file = std::string(is_unnamed ? "" : card->beginning)});
     }
-    for (const std::uint64_t minor : minors) files.holders.push_back({.pid = pid, .minor = minor});
   }
-  std::sort(files.holders.begin(), files.holders.end());
+  std::ranges::sort(files.holders);
+  const auto twice = std::ranges::unique(files.holders);
+  files.holders.erase(twice.begin(), twice.end());
   files.unreadable = hides_others(*pids, source_.proc)
                          ? Reading<std::uint64_t>(Absent::no_permission)
                          : unreadable;

@@ -503,11 +503,13 @@ TEST_F(ProcTree, OpenDeviceFilesAreFoundOnce) {
   };
   link("/dev/nvidia3", "/77/fd/4");
   link("/dev/nvidia3", "/77/fd/5");
+  link("/dev/dri/renderD3", "/77/fd/7");
   link("/dev/nvidiactl", "/77/fd/6");
   link("/dev/null", "/78/fd/0");
   const Reading<DeviceFiles> files = probe().device_files();
   ASSERT_TRUE(files.get());
-  EXPECT_THAT(files.get()->holders, ElementsAre(DeviceFileHolder{77, 3}));
+  EXPECT_THAT(files.get()->holders,
+              ElementsAre(DeviceFileHolder{77, 3}, DeviceFileHolder{77, 3, "/dev/dri/renderD"}));
   EXPECT_EQ(files.get()->unreadable, Reading<std::uint64_t>(0U));
 }
 

@@ -518,6 +518,8 @@ export interface DeviceFiles {
   holders: {
     pid: number;
     minor_number: number;
+    /// What stands before the number in its path. Missing: `/dev/nvidia`.
+    card_file?: string;
   }[];
   unreadable_processes: number | null;
   /// Missing: each reading is there.
@@ -905,7 +907,7 @@ export interface Explanation {
   log: string | null;
   /// Of it the end alone.
   log_cut: boolean;
-  /// null: it goes on.
+  /// null: it goes on, or gave its devices back and may.
   ended_well: boolean | null;
   findings: RunFinding[];
 }
