@@ -445,11 +445,13 @@ def test_a_detached_run_that_need_not_wait_gives_the_terminal_back_too(machine):
 
 def opened(place):
     """The files under it that any process has open."""
-    for link in Path("/proc").glob("[0-9]*/fd/*"):
-        with contextlib.suppress(OSError):
-            target = os.readlink(link)
-            if target.startswith(str(place)):
-                yield target
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended
+            for link in os.listdir(process / "fd"):
+                with contextlib.suppress(OSError):
+                    target = os.readlink(process / "fd" / link)
+                    if target.startswith(str(place)):
+                        yield target
 
 
 def test_who_waits_keeps_its_place_while_the_ledgers_disk_is_full(machine, small_disk):  # noqa: F811
