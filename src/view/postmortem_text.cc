@@ -37,10 +37,9 @@ std::string heading(const Explained& what, const Moment& now, const Style& style
 
 std::string nothing_found(const Explained& what, const Style& style) {
   if (what.run != nullptr && ended_in_order(*what.run)) {
-    const std::string_view told =
-        ending_of(*what.run) == JobEnding::gave_back
-            ? tr("It gave its devices back itself: there is nothing to explain.")
-            : tr("It ended well: there is nothing to explain.");
+    const std::string_view told = ending_of(*what.run) == JobEnding::gave_back
+                                      ? tr("It gave its devices back: there is nothing to explain.")
+                                      : tr("It ended well: there is nothing to explain.");
     return wrapped("", own(told, style), 2, style, Paint::green);
   }
   if (what.run == nullptr) {

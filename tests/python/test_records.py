@@ -56,7 +56,7 @@ def test_a_lease_that_was_given_back_has_a_record_of_what_it_was_and_did(desk):
     assert desk.leases() == []
     shown = desk.run("show", "last").stdout
     assert "gave its devices back" in shown and "ended with" not in shown
-    assert "gave its devices back itself: there is nothing to explain" in desk.run("explain", record["id"]).stdout
+    assert "gave its devices back: there is nothing to explain" in desk.run("explain", record["id"]).stdout
     assert json.loads(desk.run("explain", record["id"], "--json").stdout)["ended_well"] is None
     after = desk.run("run", "--after", record["id"], "--", "true")
     assert after.returncode == 125 and "that run has gone without a word of its end" in after.stderr

@@ -147,5 +147,6 @@ TEST(ParseKernelMessage, TakesTimeAndLine) {
     EXPECT_FALSE(parse_kernel_message(text)) << text;
   }
 }
+
 }  // namespace
 }  // namespace berth::procfs
